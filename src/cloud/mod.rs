@@ -1,0 +1,1 @@
+//! The only code that sends HTTP: Keystone sessions, the catalogue, retries.

@@ -1,0 +1,1 @@
+//! Traversals, the worker that checks one resource, sync points, locks, cancelling.

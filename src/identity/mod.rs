@@ -1,0 +1,1 @@
+//! Who asks: request context, credentials at rest, policy.

@@ -1,0 +1,2 @@
+//! heat-engine-rs: the command line.
+fn main() {}

@@ -1,0 +1,1 @@
+//! What every resource type shares: schema, properties, constraints, translation, attributes, state, the plugin contract.

@@ -1,0 +1,1 @@
+//! The engine contract that heat-api calls: a file a family, one dispatch table.

@@ -1,0 +1,1 @@
+//! heat.conf as oslo.config reads it, into typed settings.
