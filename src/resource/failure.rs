@@ -29,15 +29,26 @@ pub struct Failure {
 
 impl Failure {
     pub fn terminal(class: &'static str, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), remedy: Remedy::Terminal, path: Vec::new() }
+        Self {
+            class,
+            message: message.into(),
+            remedy: Remedy::Terminal,
+            path: Vec::new(),
+        }
     }
 
     pub fn retry_action(class: &'static str, message: impl Into<String>) -> Self {
-        Self { remedy: Remedy::RetryAction, ..Self::terminal(class, message) }
+        Self {
+            remedy: Remedy::RetryAction,
+            ..Self::terminal(class, message)
+        }
     }
 
     pub fn missing(class: &'static str, message: impl Into<String>) -> Self {
-        Self { remedy: Remedy::Missing, ..Self::terminal(class, message) }
+        Self {
+            remedy: Remedy::Missing,
+            ..Self::terminal(class, message)
+        }
     }
 
     /// The text of a resource's status reason: class, place and message.
@@ -49,7 +60,11 @@ impl Failure {
 }
 
 fn prefix(text: &str) -> String {
-    if text.is_empty() { String::new() } else { format!("{text}: ") }
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("{text}: ")
+    }
 }
 
 /// `resources.a.properties.list[0]`: numbers are indices, everything else a name.
@@ -91,11 +106,17 @@ mod tests {
     #[test]
     fn the_reason_names_class_and_place() {
         let failure = Failure::terminal("ValueError", "Test Resource failed db");
-        assert_eq!(failure.reason("db"), "ValueError: resources.db: Test Resource failed db");
+        assert_eq!(
+            failure.reason("db"),
+            "ValueError: resources.db: Test Resource failed db"
+        );
     }
 
     #[test]
     fn numbers_in_a_path_are_indices() {
-        assert_eq!(dotted(&["resources", "a", "properties", "l", "0", "x"]), "resources.a.properties.l[0].x");
+        assert_eq!(
+            dotted(&["resources", "a", "properties", "l", "0", "x"]),
+            "resources.a.properties.l[0].x"
+        );
     }
 }

@@ -119,13 +119,23 @@ impl Instance {
 
     /// The name to give to the object: stack, resource and a short id that is the same at every attempt.
     pub fn physical_name(&self) -> String {
-        physical_name(&self.stack.name, &self.name, &self.uuid, self.resource_type.physical_name_limit)
+        physical_name(
+            &self.stack.name,
+            &self.name,
+            &self.uuid,
+            self.resource_type.physical_name_limit,
+        )
     }
 }
 
 /// `STACK-RESOURCE-shortid`; a name over the limit keeps its first two characters and its end.
 pub fn physical_name(stack_name: &str, resource_name: &str, uuid: &str, limit: usize) -> String {
-    let name = format!("{}-{}-{}", stack_name.trim_end_matches('*'), resource_name, short_id(uuid));
+    let name = format!(
+        "{}-{}-{}",
+        stack_name.trim_end_matches('*'),
+        resource_name,
+        short_id(uuid)
+    );
     let length = name.chars().count();
     if length <= limit {
         return name;
@@ -161,6 +171,6 @@ mod tests {
     #[test]
     fn a_name_over_the_limit_keeps_its_head_and_its_end() {
         let name = physical_name("rows1", "seed", "d06e0f67-966e-4061-8a68-6ff74d1c9bdb", 20);
-        assert_eq!(name, "ro-eed-aymwn3ig4d3h".to_string().replace("ro-eed", "ro--seed").chars().take(20).collect::<String>());
+        assert_eq!(name, "ro-seed-aymwn3ig4d3h");
     }
 }

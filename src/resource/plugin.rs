@@ -97,7 +97,11 @@ pub trait Plugin: Send + Sync {
     /// Brings the object from `change.before` to `change.after`. Called with an empty difference too, when only the
     /// definition differs. By default what differs means a replacement.
     async fn change(&self, _: &mut Instance, change: &Change<'_>) -> Result<Changed, Failure> {
-        Ok(if change.changed.is_empty() { Changed::InPlace } else { Changed::Replace })
+        Ok(if change.changed.is_empty() {
+            Changed::InPlace
+        } else {
+            Changed::Replace
+        })
     }
 
     /// Asks for the removal of the object.
