@@ -1,0 +1,423 @@
+//! Python's `re` dialect on top of fancy-regex.
+//!
+//! The two agree on most of a pattern. What differs is rewritten while the pattern is read once: `$` and `\Z`, octal
+//! escapes, sets (where Rust would see nested sets and set operators), braces that are no repetition, blanks that
+//! only Python counts as such. Escapes that Python does not know are refused, as Python does. Backtracking is
+//! bounded: patterns and texts both come from tenants.
+
+use fancy_regex::RegexBuilder;
+
+/// A compiled pattern that matches as `re.match` does: from the start of the text.
+#[derive(Debug, Clone)]
+pub struct PythonRegex {
+    compiled: fancy_regex::Regex,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RegexError {
+    #[error("bad escape \\{0}")]
+    BadEscape(char),
+    #[error("bad escape (end of pattern)")]
+    EscapeAtEnd,
+    #[error("unterminated character set")]
+    UnterminatedSet,
+    #[error("the pattern is too long or nested too deeply")]
+    TooComplex,
+    #[error("the pattern cannot be compiled")]
+    Compile(#[source] Box<fancy_regex::Error>),
+    #[error("matching took too many steps")]
+    TooManySteps(#[source] Box<fancy_regex::Error>),
+}
+
+const LONGEST_PATTERN: usize = 64 * 1024;
+const DEEPEST_NESTING: usize = 100;
+const MOST_BACKTRACKS: usize = 1_000_000;
+const LARGEST_PROGRAM: usize = 16 * 1024 * 1024;
+
+impl PythonRegex {
+    pub fn compile(pattern: &str) -> Result<Self, RegexError> {
+        if pattern.len() > LONGEST_PATTERN {
+            return Err(RegexError::TooComplex);
+        }
+        let translated = Translator::new(pattern).translate()?;
+        let compiled = RegexBuilder::new(&format!("\\A(?:{translated})"))
+            .backtrack_limit(MOST_BACKTRACKS)
+            .delegate_size_limit(LARGEST_PROGRAM)
+            .build()
+            .map_err(|error| RegexError::Compile(Box::new(error)))?;
+        Ok(Self { compiled })
+    }
+
+    /// Where the match that starts at the beginning of the text ends, in bytes.
+    pub fn match_end(&self, text: &str) -> Result<Option<usize>, RegexError> {
+        self.compiled
+            .find(text)
+            .map(|found| found.map(|found| found.end()))
+            .map_err(|error| RegexError::TooManySteps(Box::new(error)))
+    }
+
+    /// Whether the match that starts at the beginning reaches the end. (Python's `fullmatch` would try further
+    /// alternatives; callers of Python's `match` who look at its end do not.)
+    pub fn match_reaches_end(&self, text: &str) -> Result<bool, RegexError> {
+        Ok(self.match_end(text)? == Some(text.len()))
+    }
+}
+
+/// What Python counts as a blank besides Unicode's white space.
+const PYTHON_ONLY_BLANKS: &str = "\\x1c-\\x1f";
+
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    multiline: bool,
+    ascii: bool,
+}
+
+struct Translator<'a> {
+    rest: &'a str,
+    output: String,
+    /// Flags in force, one entry for the whole pattern and one for each open group.
+    flags: Vec<Flags>,
+}
+
+impl<'a> Translator<'a> {
+    fn new(pattern: &'a str) -> Self {
+        Self {
+            rest: pattern,
+            output: String::with_capacity(pattern.len() + 16),
+            flags: vec![Flags::default()],
+        }
+    }
+
+    fn flags(&self) -> Flags {
+        self.flags.last().copied().unwrap_or_default()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let character = self.rest.chars().next()?;
+        self.rest = &self.rest[character.len_utf8()..];
+        Some(character)
+    }
+
+    fn take_while(&mut self, limit: usize, accepted: impl Fn(char) -> bool) -> &'a str {
+        let length: usize = self
+            .rest
+            .chars()
+            .take(limit)
+            .take_while(|c| accepted(*c))
+            .map(char::len_utf8)
+            .sum();
+        let (taken, rest) = self.rest.split_at(length);
+        self.rest = rest;
+        taken
+    }
+
+    fn push_literal(&mut self, character: char) {
+        let needs_escape = !character.is_alphanumeric() && character.is_ascii() && !character.is_ascii_control();
+        if needs_escape && character != '_' && character != ' ' {
+            self.output.push('\\');
+        }
+        self.output.push(character);
+    }
+
+    fn push_code_point(&mut self, code_point: u32) {
+        self.output.push_str(&format!("\\x{{{code_point:x}}}"));
+    }
+
+    fn translate(mut self) -> Result<String, RegexError> {
+        while let Some(character) = self.next() {
+            match character {
+                '\\' => self.escape_outside_set()?,
+                '[' => self.set()?,
+                '(' => self.open_group()?,
+                ')' => {
+                    if self.flags.len() > 1 {
+                        self.flags.pop();
+                    }
+                    self.output.push(')');
+                }
+                '$' if self.flags().multiline => self.output.push('$'),
+                '$' => self.output.push_str("(?:(?=\\n?\\z))"),
+                '{' => self.brace(),
+                '}' | ']' => self.push_literal(character),
+                _ => self.output.push(character),
+            }
+        }
+        Ok(self.output)
+    }
+
+    /// A repetition such as `{2}`, `{,3}`, `{1,}`; anything else is a plain brace.
+    fn brace(&mut self) {
+        let before = self.rest;
+        let low = self.take_while(10, |c| c.is_ascii_digit());
+        let has_comma = self.rest.starts_with(',');
+        if has_comma {
+            self.rest = &self.rest[1..];
+        }
+        let high = if has_comma {
+            self.take_while(10, |c| c.is_ascii_digit())
+        } else {
+            ""
+        };
+        let is_repetition = self.rest.starts_with('}') && (has_comma || !low.is_empty());
+        if !is_repetition {
+            self.rest = before;
+            self.output.push_str("\\{");
+            return;
+        }
+        self.rest = &self.rest[1..];
+        let low = if low.is_empty() { "0" } else { low };
+        let bounds = if has_comma {
+            format!("{{{low},{high}}}")
+        } else {
+            format!("{{{low}}}")
+        };
+        self.output.push_str(&bounds);
+    }
+
+    fn open_group(&mut self) -> Result<(), RegexError> {
+        if self.flags.len() > DEEPEST_NESTING {
+            return Err(RegexError::TooComplex);
+        }
+        if self.rest.starts_with("?#") {
+            self.take_while(usize::MAX, |c| c != ')');
+            self.next();
+            return Ok(());
+        }
+        let Some(after_mark) = self.rest.strip_prefix('?') else {
+            self.output.push('(');
+            self.flags.push(self.flags());
+            return Ok(());
+        };
+        if after_mark.starts_with(|c: char| c.is_ascii_lowercase() || c == 'L' || c == '-') {
+            self.rest = after_mark;
+            self.flag_group();
+            return Ok(());
+        }
+        // The rest of the opening ((?P<name>, (?<=, (?(1) and so on) means the same to both and is copied.
+        self.output.push_str("(?");
+        self.rest = after_mark;
+        self.flags.push(self.flags());
+        if after_mark.starts_with('(') {
+            let condition = self.take_while(usize::MAX, |c| c != ')');
+            self.output.push_str(condition);
+            if self.next().is_some() {
+                self.output.push(')');
+            }
+        }
+        Ok(())
+    }
+
+    /// `(?i)` for the rest of the pattern, `(?i-s:` for a group.
+    fn flag_group(&mut self) {
+        let letters = self.take_while(32, |c| c.is_ascii_alphabetic() || c == '-');
+        let mut flags = self.flags();
+        let mut kept = String::new();
+        let mut switched_on = true;
+        for letter in letters.chars() {
+            match letter {
+                '-' => switched_on = false,
+                'm' => flags.multiline = switched_on,
+                'a' => flags.ascii = switched_on,
+                'u' | 'L' => continue,
+                _ => {}
+            }
+            if letter != 'a' {
+                kept.push(letter);
+            }
+        }
+        if kept.ends_with('-') {
+            kept.pop();
+        }
+        if self.rest.starts_with(':') {
+            self.flags.push(flags);
+            self.output.push_str(&format!("(?{kept}"));
+            return;
+        }
+        self.next();
+        if let Some(current) = self.flags.last_mut() {
+            *current = flags;
+        }
+        if !kept.is_empty() {
+            self.output.push_str(&format!("(?{kept})"));
+        }
+    }
+
+    fn escape_outside_set(&mut self) -> Result<(), RegexError> {
+        let character = self.next().ok_or(RegexError::EscapeAtEnd)?;
+        match character {
+            'Z' => self.output.push_str("\\z"),
+            'A' | 'b' | 'B' => {
+                self.output.push('\\');
+                self.output.push(character);
+            }
+            'd' | 'D' | 'w' | 'W' | 's' | 'S' => {
+                let class = self.class_escape(character);
+                self.output.push_str(&class);
+            }
+            '1'..='9' => self.back_reference_or_octal(character),
+            _ => self.character_escape(character)?,
+        }
+        Ok(())
+    }
+
+    fn class_escape(&self, letter: char) -> String {
+        let ascii = self.flags().ascii;
+        match letter {
+            'd' if ascii => "[0-9]".to_owned(),
+            'D' if ascii => "[^0-9]".to_owned(),
+            'w' if ascii => "[a-zA-Z0-9_]".to_owned(),
+            'W' if ascii => "[^a-zA-Z0-9_]".to_owned(),
+            's' if ascii => "[ \\t\\n\\r\\x0c\\x0b]".to_owned(),
+            'S' if ascii => "[^ \\t\\n\\r\\x0c\\x0b]".to_owned(),
+            's' => format!("[\\s{PYTHON_ONLY_BLANKS}]"),
+            'S' => format!("[^\\s{PYTHON_ONLY_BLANKS}]"),
+            other => format!("\\{other}"),
+        }
+    }
+
+    fn back_reference_or_octal(&mut self, first: char) {
+        let following = self.take_while(2, |c| c.is_ascii_digit());
+        let digits = format!("{first}{following}");
+        let octal = u32::from_str_radix(&digits, 8).ok().filter(|_| digits.len() == 3);
+        if let Some(code_point) = octal {
+            self.push_code_point(code_point);
+            return;
+        }
+        let (reference, literal) = digits.split_at(digits.len().min(2));
+        self.output.push_str(&format!("(?:\\{reference}){literal}"));
+    }
+
+    /// Escapes that stand for one character, inside sets and outside.
+    fn character_escape(&mut self, character: char) -> Result<(), RegexError> {
+        match character {
+            'a' => self.push_code_point(7),
+            'f' => self.push_code_point(12),
+            'n' => self.push_code_point(10),
+            'r' => self.push_code_point(13),
+            't' => self.push_code_point(9),
+            'v' => self.push_code_point(11),
+            'x' => self.hex_escape('x', 2)?,
+            'u' => self.hex_escape('u', 4)?,
+            'U' => self.hex_escape('U', 8)?,
+            '0' => {
+                let digits = self.take_while(2, |c| c.is_digit(8));
+                self.push_code_point(u32::from_str_radix(digits, 8).unwrap_or(0));
+            }
+            other if other.is_ascii_alphanumeric() => return Err(RegexError::BadEscape(other)),
+            other => self.push_literal(other),
+        }
+        Ok(())
+    }
+
+    fn hex_escape(&mut self, letter: char, digits: usize) -> Result<(), RegexError> {
+        let hex = self.take_while(digits, |c| c.is_ascii_hexdigit());
+        let code_point = u32::from_str_radix(hex, 16).ok().filter(|_| hex.len() == digits);
+        self.push_code_point(code_point.ok_or(RegexError::BadEscape(letter))?);
+        Ok(())
+    }
+
+    fn set(&mut self) -> Result<(), RegexError> {
+        self.output.push('[');
+        if self.rest.starts_with('^') {
+            self.next();
+            self.output.push('^');
+        }
+        let mut is_first = true;
+        loop {
+            let character = self.next().ok_or(RegexError::UnterminatedSet)?;
+            match character {
+                ']' if !is_first => break,
+                '\\' => self.escape_in_set()?,
+                '-' => self.dash_in_set(is_first),
+                ' ' => self.output.push_str("\\x20"),
+                other => self.push_literal(other),
+            }
+            is_first = false;
+        }
+        self.output.push(']');
+        Ok(())
+    }
+
+    /// A dash between two characters makes a range; first or last in the set it is itself.
+    fn dash_in_set(&mut self, is_first: bool) {
+        if is_first || self.rest.starts_with(']') {
+            self.output.push_str("\\-");
+        } else {
+            self.output.push('-');
+        }
+    }
+
+    fn escape_in_set(&mut self) -> Result<(), RegexError> {
+        let character = self.next().ok_or(RegexError::EscapeAtEnd)?;
+        match character {
+            'b' => self.push_code_point(8),
+            'd' | 'D' | 'w' | 'W' | 's' | 'S' => {
+                let class = self.class_escape(character);
+                self.output.push_str(&class);
+            }
+            '1'..='7' => {
+                let following = self.take_while(2, |c| c.is_digit(8));
+                let code_point = u32::from_str_radix(&format!("{character}{following}"), 8).unwrap_or(0);
+                self.push_code_point(code_point);
+            }
+            _ => self.character_escape(character)?,
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, text: &str) -> bool {
+        PythonRegex::compile(pattern).unwrap().match_reaches_end(text).unwrap()
+    }
+
+    #[test]
+    fn python_semantics() {
+        for (pattern, text, expected) in [
+            ("[A-Z]+[0-9]*", "AB12", true),
+            ("abc", "abcd", false),
+            ("a|ab", "ab", false),
+            ("a$", "a", true),
+            ("[[a]", "[", true),
+            ("[&&a]", "&", true),
+            ("[]a]", "]", true),
+            ("[a-]", "-", true),
+            ("a{,3}", "aaa", true),
+            ("a{x}", "a{x}", true),
+            ("{", "{", true),
+            ("(?i)ABC", "abc", true),
+            ("(?P<q>.)x(?P=q)", "axa", true),
+            ("(a)\\1", "aa", true),
+            ("\\Aab\\Z", "ab", true),
+            ("\\101", "A", true),
+            ("[^\\s]+", "ab", true),
+            ("a(?#note)b", "ab", true),
+            ("(?<=a)b|a", "a", true),
+            ("\\w+", "äö_1", true),
+            ("(?a)\\w+", "ä", false),
+            ("(a)?(?(1)b|c)", "c", true),
+            ("[a b]+", "a b", true),
+            ("\\-\\/\\.", "-/.", true),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn what_python_refuses_is_refused() {
+        for pattern in ["\\z", "\\h", "[a", "(", "\\", "*a", "[\\q]", "\\x1"] {
+            assert!(PythonRegex::compile(pattern).is_err(), "{pattern}");
+        }
+        assert!(PythonRegex::compile(&"(".repeat(100_000)).is_err());
+        assert!(PythonRegex::compile(&format!("{}{}", "(".repeat(500), ")".repeat(500))).is_err());
+    }
+
+    #[test]
+    fn backtracking_is_bounded() {
+        let regex = PythonRegex::compile("(?=(a+))\\1*(?:a|aa|aaa)*(?!c)b").unwrap();
+        let _ = regex.match_reaches_end(&"a".repeat(2000));
+    }
+}
