@@ -3,8 +3,37 @@
 //! heat-api and heatclient match on the class name of a remote exception and show its message. Each layer's error
 //! tells the class; its `Display` is the message, word for word what the Python engine says.
 
+use serde_json::{Map, Value};
+
 /// An error that can travel to a Python caller.
 pub trait RemoteException: std::error::Error {
     /// The class in `heat.common.exception`, for example `StackValidationFailed`.
     fn class_name(&self) -> &'static str;
+
+    /// The keyword arguments from which the caller builds the exception anew.
+    ///
+    /// What a user reads is the text that the caller makes of them, not our message. Most messages can be taken apart
+    /// again by their format, so only an error whose parts cannot be told from its text needs to say them.
+    fn keywords(&self) -> Map<String, Value> {
+        Map::new()
+    }
+}
+
+/// The keyword arguments of an exception that names a place (`StackValidationFailed`, `ResourceFailure`).
+///
+/// Its class keeps them in the shape in which it joins them; a caller that builds it anew therefore shows one colon more
+/// than the message has (`Property error: : resources.a.properties: : …`), which is what users of Heat are used to.
+pub fn located_keywords(error: &str, dotted_path: &str, message: &str) -> Map<String, Value> {
+    let with_colon = |text: &str| {
+        if text.is_empty() {
+            String::new()
+        } else {
+            format!("{text}: ")
+        }
+    };
+    let mut keywords = Map::new();
+    keywords.insert("error".to_owned(), Value::String(with_colon(error)));
+    keywords.insert("path".to_owned(), Value::String(with_colon(dotted_path)));
+    keywords.insert("message".to_owned(), Value::String(message.to_owned()));
+    keywords
 }

@@ -1,1 +1,3 @@
 //! The stack as a whole: definition, state, dependencies, outputs, update, notifications, events.
+
+pub mod identifier;
