@@ -1,1 +1,5 @@
 //! Traversals, the worker that checks one resource, sync points, locks, cancelling.
+
+pub mod graph;
+pub mod running;
+pub mod turns;

@@ -16,7 +16,10 @@ pub struct Edges<K: Hash + Eq> {
 
 impl<K: Hash + Eq> Default for Edges<K> {
     fn default() -> Self {
-        Self { requires: IndexSet::new(), required_by: IndexSet::new() }
+        Self {
+            requires: IndexSet::new(),
+            required_by: IndexSet::new(),
+        }
     }
 }
 
@@ -55,7 +58,11 @@ impl<K: Hash + Eq + Clone> Dependencies<K> {
 
     /// Makes `requirer` wait for `required`.
     pub fn require(&mut self, requirer: K, required: K) {
-        self.nodes.entry(required.clone()).or_default().required_by.insert(requirer.clone());
+        self.nodes
+            .entry(required.clone())
+            .or_default()
+            .required_by
+            .insert(requirer.clone());
         self.nodes.entry(requirer).or_default().requires.insert(required);
     }
 
@@ -82,17 +89,26 @@ impl<K: Hash + Eq + Clone> Dependencies<K> {
 
     /// What requires the node; nothing for a node that is not in the graph.
     pub fn required_by(&self, node: &K) -> impl Iterator<Item = &K> {
-        self.nodes.get(node).into_iter().flat_map(|edges| edges.required_by.iter())
+        self.nodes
+            .get(node)
+            .into_iter()
+            .flat_map(|edges| edges.required_by.iter())
     }
 
     /// The nodes that require nothing: where the work starts.
     pub fn leaves(&self) -> impl Iterator<Item = &K> {
-        self.nodes.iter().filter(|(_, edges)| edges.requires.is_empty()).map(|(node, _)| node)
+        self.nodes
+            .iter()
+            .filter(|(_, edges)| edges.requires.is_empty())
+            .map(|(node, _)| node)
     }
 
     /// The nodes that nothing requires: where the work ends.
     pub fn roots(&self) -> impl Iterator<Item = &K> {
-        self.nodes.iter().filter(|(_, edges)| edges.required_by.is_empty()).map(|(node, _)| node)
+        self.nodes
+            .iter()
+            .filter(|(_, edges)| edges.required_by.is_empty())
+            .map(|(node, _)| node)
     }
 
     /// Every edge; a node without any edge comes with `None`.
@@ -100,7 +116,11 @@ impl<K: Hash + Eq + Clone> Dependencies<K> {
         self.nodes.iter().flat_map(|(node, edges)| {
             let alone = edges.requires.is_empty() && edges.required_by.is_empty();
             let lone = alone.then_some((node, None));
-            edges.requires.iter().map(move |required| (node, Some(required))).chain(lone)
+            edges
+                .requires
+                .iter()
+                .map(move |required| (node, Some(required)))
+                .chain(lone)
         })
     }
 
@@ -120,14 +140,22 @@ impl<K: Hash + Eq + Clone> Dependencies<K> {
         after: impl Fn(&Edges<K>) -> &IndexSet<K>,
     ) -> Result<Vec<K>, Cycle<K>> {
         let mut missing: Vec<usize> = self.nodes.values().map(|edges| before(edges).len()).collect();
-        let mut ready: BinaryHeap<Reverse<usize>> =
-            missing.iter().enumerate().filter(|(_, count)| **count == 0).map(|(index, _)| Reverse(index)).collect();
+        let mut ready: BinaryHeap<Reverse<usize>> = missing
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count == 0)
+            .map(|(index, _)| Reverse(index))
+            .collect();
         let mut order = Vec::with_capacity(self.nodes.len());
         while let Some(Reverse(index)) = ready.pop() {
-            let Some((node, edges)) = self.nodes.get_index(index) else { continue };
+            let Some((node, edges)) = self.nodes.get_index(index) else {
+                continue;
+            };
             order.push(node.clone());
             for follower in after(edges) {
-                let Some(position) = self.nodes.get_index_of(follower) else { continue };
+                let Some(position) = self.nodes.get_index_of(follower) else {
+                    continue;
+                };
                 missing[position] -= 1;
                 if missing[position] == 0 {
                     ready.push(Reverse(position));
@@ -159,7 +187,10 @@ mod tests {
     #[test]
     fn every_node_comes_after_what_it_requires() {
         assert_eq!(diamond().in_order().unwrap(), ["base", "left", "right", "top", "alone"]);
-        assert_eq!(diamond().in_reverse_order().unwrap(), ["top", "left", "right", "base", "alone"]);
+        assert_eq!(
+            diamond().in_reverse_order().unwrap(),
+            ["top", "left", "right", "base", "alone"]
+        );
     }
 
     #[test]

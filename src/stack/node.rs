@@ -8,8 +8,8 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
-use crate::python::literal::{self, Literal};
-use crate::python::repr::repr;
+use crate::python::literal::Literal;
+use crate::python::repr;
 
 /// What a node works on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,15 +28,24 @@ pub struct Node {
 
 impl Node {
     pub fn update(resource_id: i64) -> Self {
-        Self { subject: Subject::Resource(resource_id), is_update: true }
+        Self {
+            subject: Subject::Resource(resource_id),
+            is_update: true,
+        }
     }
 
     pub fn cleanup(resource_id: i64) -> Self {
-        Self { subject: Subject::Resource(resource_id), is_update: false }
+        Self {
+            subject: Subject::Resource(resource_id),
+            is_update: false,
+        }
     }
 
     pub fn snapshot(snapshot_id: &str) -> Self {
-        Self { subject: Subject::Snapshot(snapshot_id.to_owned()), is_update: false }
+        Self {
+            subject: Subject::Snapshot(snapshot_id.to_owned()),
+            is_update: false,
+        }
     }
 
     pub fn resource_id(&self) -> Option<i64> {
@@ -83,9 +92,15 @@ impl Node {
     }
 
     pub fn from_key(key: &str) -> Option<Self> {
-        let Ok(Literal::Tuple(parts)) = literal::literal_eval(key.strip_prefix("tuple:")?) else { return None };
-        let values: Vec<Value> = parts.iter().map(Literal::to_value).collect();
-        Self::from_edge_end(&Value::Array(values))
+        let literal = Literal::parse(key.strip_prefix("tuple:")?).ok()?;
+        let parts = literal.as_tuple()?;
+        let is_update = parts.get(1)?.as_bool()?;
+        let subject = match parts.get(2).map_or(Some("resource"), Literal::as_text)? {
+            "resource" => Subject::Resource(parts[0].as_i64()?),
+            "snapshot" => Subject::Snapshot(parts[0].as_text()?.to_owned()),
+            _ => return None,
+        };
+        Some(Self { subject, is_update })
     }
 }
 
@@ -124,8 +139,11 @@ pub struct NodeData {
 
 impl NodeData {
     pub fn to_value(&self) -> Value {
-        let attributes: Map<String, Value> =
-            self.attributes.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        let attributes: Map<String, Value> = self
+            .attributes
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
         json!({
             "id": self.id,
             "name": self.name,
@@ -141,7 +159,11 @@ impl NodeData {
     pub fn from_value(value: &Value) -> Option<Self> {
         let data = value.as_object()?;
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let attributes = data.get("attrs").and_then(Value::as_object).cloned().unwrap_or_default();
+        let attributes = data
+            .get("attrs")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
         Some(Self {
             id: data.get("id")?.as_i64()?,
             name: text("name"),
