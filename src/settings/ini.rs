@@ -1,0 +1,179 @@
+//! The file format of oslo.config. It looks like INI, and no INI crate reads it: a key may be repeated, a line that
+//! starts with white space continues the one above, a blank line or a comment ends it, and one pair of quotes goes.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::error::{SettingsError, SyntaxProblem};
+
+/// One value, with the line on which its assignment starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    pub text: String,
+    pub line: usize,
+}
+
+/// A file that was read. Group names are lower case, but for `DEFAULT`.
+#[derive(Clone, Debug, Default)]
+pub struct IniFile {
+    pub path: PathBuf,
+    groups: HashMap<String, HashMap<String, Vec<Assignment>>>,
+}
+
+impl IniFile {
+    pub fn read(path: &Path) -> Result<Self, SettingsError> {
+        let bytes = std::fs::read(path).map_err(|source| SettingsError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        let text = std::str::from_utf8(&bytes).map_err(|bad| {
+            let line = bytes[..bad.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+            SettingsError::Syntax {
+                path: path.to_owned(),
+                line,
+                problem: SyntaxProblem::NotUtf8,
+            }
+        })?;
+        Self::parse(path, text)
+    }
+
+    pub fn parse(path: &Path, text: &str) -> Result<Self, SettingsError> {
+        let mut reader = Reader::new(path);
+        let text = text.replace("\r\n", "\n").replace('\r', "\n");
+        for (index, line) in text.split('\n').enumerate() {
+            let number = index + 1;
+            reader
+                .line(number, line.trim_end())
+                .map_err(|problem| SettingsError::Syntax {
+                    path: path.to_owned(),
+                    line: number,
+                    problem,
+                })?;
+        }
+        reader.finish().map_err(|(line, problem)| SettingsError::Syntax {
+            path: path.to_owned(),
+            line,
+            problem,
+        })
+    }
+
+    /// Every value of an option, in the order of the file.
+    pub fn values(&self, group: &str, key: &str) -> &[Assignment] {
+        self.groups
+            .get(&normalized(group))
+            .and_then(|keys| keys.get(key))
+            .map_or(&[], Vec::as_slice)
+    }
+}
+
+fn normalized(group: &str) -> String {
+    if group == "DEFAULT" {
+        group.to_owned()
+    } else {
+        group.to_lowercase()
+    }
+}
+
+struct Reader {
+    file: IniFile,
+    group: Option<String>,
+    open: Option<OpenAssignment>,
+}
+
+/// An assignment that the next line may continue.
+struct OpenAssignment {
+    key: String,
+    lines: Vec<String>,
+    line: usize,
+}
+
+impl Reader {
+    fn new(path: &Path) -> Self {
+        Reader {
+            file: IniFile {
+                path: path.to_owned(),
+                ..IniFile::default()
+            },
+            group: None,
+            open: None,
+        }
+    }
+
+    fn line(&mut self, number: usize, line: &str) -> Result<(), SyntaxProblem> {
+        if line.is_empty() {
+            return self.close();
+        }
+        if line.starts_with([' ', '\t']) {
+            let open = self.open.as_mut().ok_or(SyntaxProblem::UnexpectedContinuation)?;
+            open.lines.push(line.trim_start().to_owned());
+            return Ok(());
+        }
+        self.close()?;
+        match line.as_bytes()[0] {
+            b'[' => self.section(line),
+            b'#' | b';' => Ok(()),
+            _ => self.assignment(number, line),
+        }
+    }
+
+    fn section(&mut self, line: &str) -> Result<(), SyntaxProblem> {
+        let name = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        match name {
+            None => Err(SyntaxProblem::UnclosedSection),
+            Some("") => Err(SyntaxProblem::EmptySection),
+            Some(name) => {
+                self.group = Some(normalized(name));
+                Ok(())
+            }
+        }
+    }
+
+    fn assignment(&mut self, number: usize, line: &str) -> Result<(), SyntaxProblem> {
+        let at = line.find([':', '=']).ok_or(SyntaxProblem::NoAssignment)?;
+        let key = line[..at].trim();
+        if key.is_empty() {
+            return Err(SyntaxProblem::EmptyKey);
+        }
+        let value = without_quotes(line[at + 1..].trim());
+        self.open = Some(OpenAssignment {
+            key: key.to_owned(),
+            lines: vec![value.to_owned()],
+            line: number,
+        });
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), SyntaxProblem> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let group = self.group.as_ref().ok_or(SyntaxProblem::NoSection)?;
+        let keys = self.file.groups.entry(group.clone()).or_default();
+        let assignment = Assignment {
+            text: open.lines.join("\n"),
+            line: open.line,
+        };
+        keys.entry(open.key).or_default().push(assignment);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<IniFile, (usize, SyntaxProblem)> {
+        let line = self.open.as_ref().map_or(0, |open| open.line);
+        self.close().map_err(|problem| (line, problem))?;
+        Ok(self.file)
+    }
+}
+
+/// Quotes are taken off the first line alone, and only where both ends have the same.
+fn without_quotes(value: &str) -> &str {
+    for quote in ['"', '\''] {
+        if let Some(rest) = value.strip_prefix(quote) {
+            return match rest.strip_suffix(quote) {
+                Some(inner) => inner,
+                None if rest.is_empty() => "",
+                None => value,
+            };
+        }
+    }
+    value
+}

@@ -1,0 +1,32 @@
+//! `[heat_engine_rs]`: what the Python engine has no option for. A Python engine ignores the group, so that one
+//! heat.conf serves both.
+
+use serde::Deserialize;
+
+use super::option::*;
+
+pub const OPTIONS: &[OptionSpec] = &[
+    integer("max_concurrent_checks", "256").min(1),
+    integer("worker_threads", "0").min(0).max(1024),
+    boolean("log_json", false),
+    integer("max_message_bytes", "67108864").min(1024),
+    integer("max_message_depth", "200").min(10).max(1000),
+    boolean("hand_over_to_python", true),
+];
+
+/// `[heat_engine_rs]`.
+#[derive(Clone, Debug, Deserialize)]
+pub struct OwnSettings {
+    /// `check_resource` messages that are worked on at a time.
+    pub max_concurrent_checks: u32,
+    /// Threads of the runtime; 0: one for each CPU.
+    pub worker_threads: usize,
+    /// JSON lines instead of text, while `use_json` is left to the Python engines.
+    pub log_json: bool,
+    /// A larger message is logged and dropped.
+    pub max_message_bytes: usize,
+    /// JSON that nests deeper is logged and dropped.
+    pub max_message_depth: usize,
+    /// Hand what is not served natively to a live Python engine.
+    pub hand_over_to_python: bool,
+}
