@@ -1,0 +1,251 @@
+//! What can go wrong between the engine and another service, in the words that Python's clients use.
+//!
+//! These texts end in status reasons and remote exceptions, where users and their scripts match on them; class names do
+//! too, since a failed resource's reason starts with one.
+
+use std::time::Duration;
+
+use crate::exception::RemoteException;
+
+/// What the caller should make of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// The same request may succeed later.
+    Retry,
+    /// What was asked for does not exist.
+    NotFound,
+    /// Something is in the way: a name in use, an object still needed.
+    Conflict,
+    Unauthorized,
+    Forbidden,
+    /// A quota or size limit.
+    OverLimit,
+    /// It will not get better without the user.
+    Fail,
+}
+
+/// An answer with a status of 400 or above.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{message} (HTTP {status}){}", request_id_text(.request_id))]
+pub struct HttpError {
+    pub status: u16,
+    pub message: String,
+    pub request_id: Option<String>,
+    pub retry_after: Option<Duration>,
+}
+
+fn request_id_text(request_id: &Option<String>) -> String {
+    match request_id.as_deref() {
+        None | Some("") => String::new(),
+        Some(id) => format!(" (Request-ID: {id})"),
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum CloudError {
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    #[error("Unable to establish connection to {url}: {reason}")]
+    Connect {
+        url: String,
+        reason: String,
+        source: reqwest::Error,
+    },
+    #[error("Request to {url} timed out")]
+    Timeout { url: String },
+    #[error("SSL exception connecting to {url}: {reason}")]
+    Tls {
+        url: String,
+        reason: String,
+        source: reqwest::Error,
+    },
+    #[error("Invalid response from server.")]
+    InvalidResponse { url: String, reason: String },
+    #[error("The service catalog is empty.")]
+    EmptyCatalog,
+    #[error("{0}")]
+    EndpointNotFound(String),
+    #[error("Authorization failed.{}", reason_text(.reason))]
+    AuthorizationFailure { reason: String },
+    #[error("Missing required credential: {required}")]
+    MissingCredential { required: String },
+    #[error("The {entity} ({name}) could not be found.")]
+    EntityNotFound { entity: &'static str, name: String },
+    #[error("Keystone has more than one service with same name {service}. Please use service id instead of name")]
+    ServiceNameConflict { service: String },
+    #[error("ClientException")]
+    NoUniqueMatch,
+    /// Heat's plain `Error`.
+    #[error("{0}")]
+    Misconfigured(String),
+    #[error("{0}")]
+    WrongPlace(String),
+}
+
+fn reason_text(reason: &str) -> String {
+    if reason.is_empty() {
+        String::new()
+    } else {
+        format!(" {reason}")
+    }
+}
+
+impl HttpError {
+    /// The class of keystoneauth that stands for this status.
+    pub fn class_name(&self) -> &'static str {
+        known_status(self.status).map_or_else(
+            || match self.status {
+                500..600 => "HttpServerError",
+                400..500 => "HTTPClientError",
+                _ => "HttpError",
+            },
+            |(class, _)| class,
+        )
+    }
+
+    /// The message for a body that brings none.
+    pub fn default_message(status: u16) -> &'static str {
+        known_status(status).map_or_else(
+            || match status {
+                500..600 => "HTTP Server Error",
+                400..500 => "HTTP Client Error",
+                _ => "HTTP Error",
+            },
+            |(_, message)| message,
+        )
+    }
+}
+
+fn known_status(status: u16) -> Option<(&'static str, &'static str)> {
+    Some(match status {
+        400 => ("BadRequest", "Bad Request"),
+        401 => ("Unauthorized", "Unauthorized"),
+        402 => ("PaymentRequired", "Payment Required"),
+        403 => ("Forbidden", "Forbidden"),
+        404 => ("NotFound", "Not Found"),
+        405 => ("MethodNotAllowed", "Method Not Allowed"),
+        406 => ("NotAcceptable", "Not Acceptable"),
+        407 => ("ProxyAuthenticationRequired", "Proxy Authentication Required"),
+        408 => ("RequestTimeout", "Request Timeout"),
+        409 => ("Conflict", "Conflict"),
+        410 => ("Gone", "Gone"),
+        411 => ("LengthRequired", "Length Required"),
+        412 => ("PreconditionFailed", "Precondition Failed"),
+        413 => ("RequestEntityTooLarge", "Request Entity Too Large"),
+        414 => ("RequestUriTooLong", "Request-URI Too Long"),
+        415 => ("UnsupportedMediaType", "Unsupported Media Type"),
+        416 => ("RequestedRangeNotSatisfiable", "Requested Range Not Satisfiable"),
+        417 => ("ExpectationFailed", "Expectation Failed"),
+        422 => ("UnprocessableEntity", "Unprocessable Entity"),
+        429 => ("TooManyRequests", "Too Many Requests"),
+        500 => ("InternalServerError", "Internal Server Error"),
+        501 => ("HttpNotImplemented", "Not Implemented"),
+        502 => ("BadGateway", "Bad Gateway"),
+        503 => ("ServiceUnavailable", "Service Unavailable"),
+        504 => ("GatewayTimeout", "Gateway Timeout"),
+        505 => ("HttpVersionNotSupported", "HTTP Version Not Supported"),
+        _ => return None,
+    })
+}
+
+impl CloudError {
+    pub fn authorization_failure() -> Self {
+        Self::AuthorizationFailure { reason: String::new() }
+    }
+
+    pub fn advice(&self) -> Advice {
+        match self {
+            Self::Http(error) => match error.status {
+                401 => Advice::Unauthorized,
+                403 => Advice::Forbidden,
+                404 => Advice::NotFound,
+                409 => Advice::Conflict,
+                413 => Advice::OverLimit,
+                408 | 429 | 500 | 502..=504 => Advice::Retry,
+                _ => Advice::Fail,
+            },
+            Self::Connect { .. } | Self::Timeout { .. } | Self::InvalidResponse { .. } => Advice::Retry,
+            Self::AuthorizationFailure { .. } | Self::MissingCredential { .. } => Advice::Unauthorized,
+            Self::EntityNotFound { .. } => Advice::NotFound,
+            Self::Tls { .. }
+            | Self::EmptyCatalog
+            | Self::EndpointNotFound(_)
+            | Self::ServiceNameConflict { .. }
+            | Self::NoUniqueMatch
+            | Self::Misconfigured(_)
+            | Self::WrongPlace(_) => Advice::Fail,
+        }
+    }
+
+    pub fn is_not_found(&self) -> bool {
+        self.advice() == Advice::NotFound
+    }
+
+    pub fn is_conflict(&self) -> bool {
+        self.advice() == Advice::Conflict
+    }
+
+    pub fn is_unauthorized(&self) -> bool {
+        self.advice() == Advice::Unauthorized
+    }
+
+    /// The service does not exist in this cloud (any more): for a deletion that means there is nothing to clean.
+    pub fn is_missing_endpoint(&self) -> bool {
+        matches!(self, Self::EmptyCatalog | Self::EndpointNotFound(_))
+    }
+}
+
+/// The name of the Python exception in whose place this error stands.
+impl RemoteException for CloudError {
+    fn class_name(&self) -> &'static str {
+        match self {
+            Self::Http(error) => error.class_name(),
+            Self::Connect { .. } => "ConnectFailure",
+            Self::Timeout { .. } => "ConnectTimeout",
+            Self::Tls { .. } => "SSLError",
+            Self::InvalidResponse { .. } => "InvalidResponse",
+            Self::EmptyCatalog => "EmptyCatalog",
+            Self::EndpointNotFound(_) => "EndpointNotFound",
+            Self::AuthorizationFailure { .. } => "AuthorizationFailure",
+            Self::MissingCredential { .. } => "MissingCredentialError",
+            Self::EntityNotFound { .. } => "EntityNotFound",
+            Self::ServiceNameConflict { .. } => "KeystoneServiceNameConflict",
+            Self::NoUniqueMatch => "NoUniqueMatch",
+            Self::Misconfigured(_) => "Error",
+            Self::WrongPlace(_) => "ValueError",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_those_of_the_python_clients() {
+        let error = HttpError {
+            status: 404,
+            message: "Could not find project: x.".to_owned(),
+            request_id: Some("req-1".to_owned()),
+            retry_after: None,
+        };
+        assert_eq!(
+            error.to_string(),
+            "Could not find project: x. (HTTP 404) (Request-ID: req-1)"
+        );
+        assert_eq!(error.class_name(), "NotFound");
+        assert_eq!(CloudError::authorization_failure().to_string(), "Authorization failed.");
+    }
+
+    #[test]
+    fn unknown_statuses_have_a_class_too() {
+        let error = |status| HttpError {
+            status,
+            message: HttpError::default_message(status).to_owned(),
+            request_id: None,
+            retry_after: None,
+        };
+        assert_eq!(error(418).to_string(), "HTTP Client Error (HTTP 418)");
+        assert_eq!(error(599).class_name(), "HttpServerError");
+    }
+}
