@@ -1,1 +1,7 @@
 //! The engine contract that heat-api calls: a file a family, one dispatch table.
+
+pub mod arguments;
+pub mod error;
+mod exception_formats;
+pub mod filters;
+pub mod stack_arguments;
