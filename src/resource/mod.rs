@@ -3,5 +3,12 @@
 //! The room knows what a resource *is*, not how a stack drives it: it holds no SQL and sends no message. A type is data
 //! (`plugin::ResourceType`) with a small `plugin::Plugin`; `instance::Instance` is what a plugin gets to see.
 
+pub mod attributes;
+pub mod constraints;
 pub mod failure;
+pub mod literal;
+pub mod properties;
+pub mod schema;
 pub mod state;
+pub mod support;
+pub mod translation;
