@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 use tracing::warn;
 
 use super::support::SupportStatus;
+use crate::python::number::PyNumber;
+use crate::python::repr::to_text;
+use crate::python::value::bool_from_text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributeType {
@@ -210,8 +213,8 @@ fn warn_of_wrong_type(attribute: &Attribute, resource_name: &str, value: &Value)
         AttributeType::String => value.is_string(),
         AttributeType::List => value.is_array(),
         AttributeType::Map => value.is_object(),
-        AttributeType::Integer => value.is_boolean() || value.is_i64() || value.is_u64(),
-        AttributeType::Boolean => is_boolean_like(value),
+        AttributeType::Integer => PyNumber::of(value).is_some_and(|number| !number.is_float()),
+        AttributeType::Boolean => bool_from_text(&to_text(value)).is_ok(),
     };
     if !fits {
         warn!(
@@ -220,19 +223,6 @@ fn warn_of_wrong_type(attribute: &Attribute, resource_name: &str, value: &Value)
             attribute.name,
             kind.name()
         );
-    }
-}
-
-fn is_boolean_like(value: &Value) -> bool {
-    const WORDS: [&str; 10] = ["1", "t", "true", "on", "y", "yes", "0", "f", "false", "off"];
-    match value {
-        Value::Bool(_) => true,
-        Value::String(text) => {
-            let word = text.trim().to_lowercase();
-            WORDS.contains(&word.as_str()) || word == "n" || word == "no"
-        }
-        Value::Number(number) => matches!(number.as_i64(), Some(0 | 1)),
-        _ => false,
     }
 }
 

@@ -1,10 +1,17 @@
 //! What a value must fulfil beyond its type.
 
+use std::cmp::Ordering;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
 use super::literal::Literal;
 use super::schema::PropertyType;
+use crate::python::json::dumps;
+use crate::python::number::PyNumber;
+use crate::python::regex::PythonRegex;
+use crate::python::repr::to_text;
+use crate::python::value::{bool_from_text, contains};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Rule<'s> {
@@ -94,7 +101,7 @@ impl<'s> Constraint<'s> {
 
     /// Whether the constraint can be put on a property of that type.
     pub const fn suits(&self, kind: PropertyType) -> bool {
-        use PropertyType::{Any, Boolean, Integer, List, Map, Number, String};
+        use PropertyType::{Any, Integer, List, Map, Number, String};
         match self.rule {
             Rule::Length { .. } => matches!(kind, String | List | Map),
             Rule::Range { .. } | Rule::Modulo { .. } => matches!(kind, Integer | Number),
@@ -126,6 +133,109 @@ impl<'s> Constraint<'s> {
         };
         shown.insert(name.into(), rule);
         Value::Object(shown)
+    }
+}
+
+impl Constraint<'_> {
+    /// Checks a value that already has the property's type. The error is what the user reads. A custom rule cannot be
+    /// judged here and passes: see [`CustomConstraints`].
+    pub fn check(&self, value: &Value, kind: PropertyType) -> Result<(), String> {
+        self.broken(value, kind)
+            .map_or(Ok(()), |text| Err(self.description.map_or(text, str::to_owned)))
+    }
+
+    /// The error text when the value breaks the rule.
+    fn broken(&self, value: &Value, kind: PropertyType) -> Option<String> {
+        match &self.rule {
+            Rule::Length { min, max } => {
+                let length = length(value)?;
+                let too_short = min.is_some_and(|min| length < min);
+                let too_long = max.is_some_and(|max| length > max);
+                let bounds = || bounds_text(min.map(Value::from).as_ref(), max.map(Value::from).as_ref());
+                (too_short || too_long).then(|| format!("length ({length}) is out of range {}", bounds()))
+            }
+            Rule::Range { min, max } => {
+                let number = PyNumber::of(value)?;
+                let min = min.map(|min| min.to_value());
+                let max = max.map(|max| max.to_value());
+                let beyond = |bound: &Option<Value>, side| {
+                    let bound = bound.as_ref().and_then(PyNumber::of);
+                    bound.is_some_and(|bound| number.compare(&bound) == Some(side))
+                };
+                let outside = beyond(&min, Ordering::Less) || beyond(&max, Ordering::Greater);
+                outside.then(|| {
+                    let bounds = bounds_text(min.as_ref(), max.as_ref());
+                    format!("{} is out of range {bounds}", to_text(value))
+                })
+            }
+            Rule::Modulo { step, offset } => {
+                let remainder = PyNumber::of(value)?.modulo(&PyNumber::Int((*step).into()));
+                let fits = remainder.is_some_and(|found| found.equals(&PyNumber::Int((*offset).into())));
+                (!fits).then(|| {
+                    let value = to_text(value);
+                    format!("{value} is not a multiple of {step} with an offset of {offset}")
+                })
+            }
+            Rule::AllowedTexts(allowed) => {
+                let allowed: Vec<Value> = allowed.iter().map(|text| Value::from(*text)).collect();
+                not_among(&allowed, value, kind)
+            }
+            Rule::AllowedValues(allowed) => {
+                let allowed: Vec<Value> = allowed.iter().map(Literal::to_value).collect();
+                not_among(&allowed, value, kind)
+            }
+            Rule::AllowedPattern(pattern) => {
+                let text = value.as_str()?;
+                let matches = PythonRegex::compile(pattern)
+                    .and_then(|regex| regex.match_reaches_end(text))
+                    .unwrap_or(false);
+                (!matches).then(|| format!("\"{text}\" does not match pattern \"{pattern}\""))
+            }
+            Rule::Custom(_) => None,
+        }
+    }
+}
+
+fn length(value: &Value) -> Option<u64> {
+    let length = match value {
+        Value::String(text) => text.chars().count(),
+        Value::Array(items) => items.len(),
+        Value::Object(entries) => entries.len(),
+        _ => return None,
+    };
+    u64::try_from(length).ok()
+}
+
+fn bounds_text(min: Option<&Value>, max: Option<&Value>) -> String {
+    let text = |bound: Option<&Value>| to_text(bound.unwrap_or(&Value::Null));
+    format!("(min: {}, max: {})", text(min), text(max))
+}
+
+/// A list must have nothing else in it; anything else must be one of the allowed, compared as its type compares.
+fn not_among(allowed: &[Value], value: &Value, kind: PropertyType) -> Option<String> {
+    let fits = match value {
+        Value::Array(items) => items.iter().all(|item| contains(allowed, item)),
+        _ => {
+            let comparable = |value: &Value| comparable_as(kind, value);
+            allowed
+                .iter()
+                .map(comparable)
+                .collect::<Result<Vec<_>, _>>()
+                .and_then(|allowed| Ok(contains(&allowed, &comparable(value)?)))
+                .unwrap_or(false)
+        }
+    };
+    (!fits).then(|| {
+        let allowed: Vec<String> = allowed.iter().map(dumps).collect();
+        format!("{} is not an allowed value [{}]", dumps(value), allowed.join(", "))
+    })
+}
+
+fn comparable_as(kind: PropertyType, value: &Value) -> Result<Value, String> {
+    match kind {
+        PropertyType::String => Ok(Value::from(to_text(value))),
+        PropertyType::Boolean => bool_from_text(&to_text(value)).map(Value::from),
+        _ => Ok(value.clone()),
     }
 }
 

@@ -113,6 +113,39 @@ impl TranslationRule {
     }
 }
 
+impl TranslationRule {
+    pub(super) fn asks_a_service(&self) -> bool {
+        matches!(self.translate, Translate::Resolve(_))
+    }
+
+    /// Rules about the same property take turns in this order.
+    pub(super) fn turn(&self) -> u8 {
+        match self.translate {
+            Translate::Add(_) => 0,
+            Translate::Replace(_) => 1,
+            Translate::Resolve(_) => 2,
+            Translate::Delete => 3,
+        }
+    }
+}
+
+impl Source {
+    pub(super) fn is_a_property(&self) -> bool {
+        !matches!(self, Self::Value(_) | Self::Computed(_))
+    }
+
+    /// The path of the property that the value comes from, for a rule about the property at `target`.
+    pub(super) fn path_from_the_top(&self, target: &[&'static str]) -> Vec<&'static str> {
+        let beside = || target.split_last().map_or(&[][..], |(_, parents)| parents);
+        match self {
+            Self::Value(_) | Self::Computed(_) => Vec::new(),
+            Self::Path(path) => path.to_vec(),
+            Self::Sibling(name) => [beside(), &[*name]].concat(),
+            Self::Inside(name, further) => [beside(), &[*name], *further].concat(),
+        }
+    }
+}
+
 /// Asks services what a name stands for.
 #[async_trait]
 pub trait NameFinder: Send + Sync {
