@@ -38,8 +38,8 @@ pub struct ResourceType {
     pub support: SupportStatus,
     /// The client that the type needs (`keystone`); a type without one lives in the engine alone.
     pub service: Option<&'static str>,
-    pub properties: &'static [Property],
-    pub attributes: &'static [Attribute],
+    pub properties: &'static [Property<'static>],
+    pub attributes: &'static [Attribute<'static>],
     pub translation: &'static [TranslationRule],
     /// The longest name that the service takes.
     pub physical_name_limit: usize,

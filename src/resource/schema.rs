@@ -248,7 +248,10 @@ impl<'s> Property<'s> {
         match self.inside {
             Inside::Anything => {}
             Inside::Items(item) => {
-                shown.insert("schema".into(), Value::Object(Map::from_iter([(ITEM.to_owned(), item.to_api())])));
+                shown.insert(
+                    "schema".into(),
+                    Value::Object(Map::from_iter([(ITEM.to_owned(), item.to_api())])),
+                );
             }
             Inside::Keys(keys) => {
                 let keys = keys.iter().map(|key| (key.name.to_owned(), key.to_api()));

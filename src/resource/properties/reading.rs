@@ -126,11 +126,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn at<T>(
-        &mut self,
-        name: &str,
-        read: impl FnOnce(&mut Self) -> Result<T, Refusal>,
-    ) -> Result<T, Refusal> {
+    fn at<T>(&mut self, name: &str, read: impl FnOnce(&mut Self) -> Result<T, Refusal>) -> Result<T, Refusal> {
         self.path.push(name.to_owned());
         let outcome = read(self);
         self.path.pop();
@@ -178,12 +174,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn property_here(
-        &mut self,
-        property: &'a Property<'a>,
-        position: Position,
-        mode: Mode,
-    ) -> Result<Value, Refusal> {
+    fn property_here(&mut self, property: &'a Property<'a>, position: Position, mode: Mode) -> Result<Value, Refusal> {
         let has_rules = mode.translate && self.rules_here().next().is_some();
         let is_dropped = mode.translate && self.is_dropped_here();
         if let Some(given) = position.given.filter(|_| !is_dropped) {
@@ -310,17 +301,15 @@ impl<'a> Reading<'a> {
 /// What null stands for: the default, or the emptiest value of the type.
 fn nothing(property: &Property) -> Value {
     let default = property.default.map_or(Value::Null, |default| default.to_value());
-    let empty = match property.kind {
-        PropertyType::Map if !default.is_null() => return default,
-        PropertyType::Any => return Value::Null,
-        _ if is_true(&default) => return default,
+    match property.kind {
+        PropertyType::Any => Value::Null,
+        _ if is_true(&default) => default,
         PropertyType::String => Value::from(""),
         PropertyType::Integer | PropertyType::Number => Value::from(0),
         PropertyType::Boolean => Value::Bool(false),
         PropertyType::Map => Value::Object(Map::new()),
         PropertyType::List => Value::Array(Vec::new()),
-    };
-    empty
+    }
 }
 
 /// The rules of translation, at the place where the reading stands.
@@ -372,7 +361,7 @@ impl<'a> Reading<'a> {
                 )));
             }
         };
-        match self.from_source(source, siblings)? {
+        match self.source_value(source, siblings)? {
             Value::Null => {}
             Value::Array(more) => items.extend(more),
             one => items.push(one),
@@ -387,7 +376,7 @@ impl<'a> Reading<'a> {
         source: Source,
         siblings: Siblings,
     ) -> Result<Value, Refusal> {
-        let other = self.from_source(source, siblings)?;
+        let other = self.source_value(source, siblings)?;
         if source.is_a_property() && is_true(&other) && is_true(&value) {
             return Err(self.refuse(format!(
                 "Cannot define the following properties at the same time: {}, {}",
@@ -398,7 +387,7 @@ impl<'a> Reading<'a> {
         Ok(if other.is_null() { value } else { other })
     }
 
-    fn from_source(&mut self, source: Source, siblings: Siblings) -> Result<Value, Refusal> {
+    fn source_value(&mut self, source: Source, siblings: Siblings) -> Result<Value, Refusal> {
         match source {
             Source::Value(value) => Ok(value.to_value()),
             Source::Computed(compute) => Ok(compute(self.properties).unwrap_or(Value::Null)),
