@@ -10,6 +10,11 @@ pub trait RemoteException: std::error::Error {
     /// The class in `heat.common.exception`, for example `StackValidationFailed`.
     fn class_name(&self) -> &'static str;
 
+    /// The module of that class. Only Heat's own is rebuilt by heat-api; any other error is a fault of the server to it.
+    fn module(&self) -> &'static str {
+        "heat.common.exception"
+    }
+
     /// The keyword arguments from which the caller builds the exception anew.
     ///
     /// What a user reads is the text that the caller makes of them, not our message. Most messages can be taken apart

@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+
 use crate::exception::RemoteException;
 
 /// What the caller should make of a failure.
@@ -214,6 +216,37 @@ impl RemoteException for CloudError {
             Self::Misconfigured(_) => "Error",
             Self::WrongPlace(_) => "ValueError",
         }
+    }
+
+    fn module(&self) -> &'static str {
+        match self {
+            Self::AuthorizationFailure { .. }
+            | Self::MissingCredential { .. }
+            | Self::EntityNotFound { .. }
+            | Self::ServiceNameConflict { .. }
+            | Self::Misconfigured(_) => "heat.common.exception",
+            Self::NoUniqueMatch => "keystoneclient.exceptions",
+            Self::WrongPlace(_) => "builtins",
+            Self::Http(_) => "keystoneauth1.exceptions.http",
+            Self::Connect { .. } | Self::Timeout { .. } | Self::Tls { .. } => "keystoneauth1.exceptions.connection",
+            Self::InvalidResponse { .. } => "keystoneauth1.exceptions.response",
+            Self::EmptyCatalog | Self::EndpointNotFound(_) => "keystoneauth1.exceptions.catalog",
+        }
+    }
+
+    fn keywords(&self) -> Map<String, Value> {
+        let pairs: &[(&str, &str)] = match self {
+            Self::AuthorizationFailure { reason } => &[("failure_reason", reason)],
+            Self::MissingCredential { required } => &[("required", required)],
+            Self::EntityNotFound { entity, name } => &[("entity", entity), ("name", name)],
+            Self::ServiceNameConflict { service } => &[("service", service)],
+            Self::Misconfigured(message) => &[("message", message)],
+            _ => &[],
+        };
+        pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), Value::from(*value)))
+            .collect()
     }
 }
 

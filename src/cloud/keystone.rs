@@ -90,7 +90,6 @@ impl Keystone {
     }
 
     async fn create_trust(&self, trustor: &Access) -> Result<String, CloudError> {
-        let options = self.session.cloud().options();
         let roles = self.delegated_roles();
         let trust = json!({
             "impersonation": true,
@@ -98,7 +97,7 @@ impl Keystone {
             "roles": roles.as_json(),
             "trustee_user_id": self.trustee_user_id().await?,
             "trustor_user_id": trustor.user_id,
-            "allow_redelegation": options.reauthenticate_by_trust && options.allow_trusts_redelegation,
+            "allow_redelegation": self.session.cloud().options().trusts_may_be_redelegated(),
         });
         let client = self.session.service(&KEYSTONE);
         let outcome = client

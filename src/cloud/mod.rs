@@ -22,7 +22,7 @@ pub use access::{Access, EndpointFilter, Role};
 pub use error::{Advice, CloudError, HttpError};
 pub use keystone::Keystone;
 pub use names::Entity;
-pub use options::{ClientOptions, CloudOptions, Login};
+pub use options::CloudOptions;
 pub use session::{KEYSTONE, NEUTRON, Service, ServiceClient, ServiceRequest, Session, segment};
 pub use transport::{Response, TransportSetupError};
 
@@ -162,22 +162,24 @@ impl Cloud {
 
     /// The engine's own user, with `scope`.
     fn trustee_login(&self, keystone_url: &str, scope: Scope) -> Result<LoginRequest, CloudError> {
-        let Some(trustee) = &self.options().trustee else {
-            tracing::error!("section [trustee] of heat.conf does not name the engine's own user");
-            return Err(CloudError::authorization_failure());
-        };
+        let trustee = &self.options().trustee;
+        let can_log_in = matches!(trustee.auth_type.as_deref(), Some("password" | "v3password"));
         let user = match (&trustee.user_id, &trustee.username) {
-            (Some(id), _) => UserName::Id(id.clone()),
-            (None, name) => UserName::Name {
-                name: name.clone().unwrap_or_default(),
+            (Some(id), _) if can_log_in => UserName::Id(id.clone()),
+            (None, Some(name)) if can_log_in => UserName::Name {
+                name: name.clone(),
                 domain: Domain::of(trustee.user_domain_id.as_deref(), trustee.user_domain_name.as_deref()),
             },
+            _ => {
+                tracing::error!("section [trustee] of heat.conf does not say how the engine's own user logs in");
+                return Err(CloudError::authorization_failure());
+            }
         };
         Ok(LoginRequest {
             keystone_url: trustee.auth_url.as_deref().map_or_else(|| keystone_url.to_owned(), v3),
             proof: Proof::Password {
                 user,
-                password: Secret::new(trustee.password.expose_secret()),
+                password: Secret::new(trustee.password.as_ref().map_or("", ExposeSecret::expose_secret)),
             },
             scope,
         })
@@ -190,7 +192,6 @@ impl Cloud {
             options.stack_user_domain_id.as_deref(),
             options.stack_user_domain_name.as_deref(),
         )?;
-        let password = options.stack_domain_admin_password.as_ref();
         Some(LoginRequest {
             keystone_url: keystone_url.to_owned(),
             proof: Proof::Password {
@@ -198,7 +199,12 @@ impl Cloud {
                     name: options.stack_domain_admin.clone().unwrap_or_default(),
                     domain: Some(domain.clone()),
                 },
-                password: Secret::new(password.map_or("", ExposeSecret::expose_secret)),
+                password: Secret::new(
+                    options
+                        .stack_domain_admin_password
+                        .as_ref()
+                        .map_or("", ExposeSecret::expose_secret),
+                ),
             },
             scope: Scope::Domain(domain),
         })

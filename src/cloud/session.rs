@@ -186,7 +186,7 @@ impl ServiceClient {
                 let interface = self.session.cloud.options().client(self.service.name).endpoint_type;
                 access.endpoint(&EndpointFilter {
                     service_types: self.service.types,
-                    interface: interface.as_deref().unwrap_or("public"),
+                    interface: interface.interface(),
                     region_name: self.session.region_for(self.service),
                 })?
             }

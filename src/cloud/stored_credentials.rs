@@ -6,7 +6,8 @@
 use super::Cloud;
 use super::error::CloudError;
 use crate::identity::RequestContext;
-use crate::identity::credentials::{DeferredAuthMethod, UserCredentials};
+use crate::identity::credentials::UserCredentials;
+use crate::settings::DeferredAuthMethod;
 
 impl Cloud {
     /// What a new stack of this caller keeps, with a new trust if that is the way here.

@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::error::{CloudError, HttpError};
-use super::options::ClientOptions;
 use crate::clock::Clock;
+use crate::settings::ClientSettings;
 
 /// No answer of a control plane is larger; a service that sends more must not take the engine's memory.
 const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
@@ -184,7 +184,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 pub(super) struct Transport {
     client: reqwest::Client,
     clock: Clock,
-    retry_limit: u32,
+    retry_limit: usize,
 }
 
 impl fmt::Debug for Transport {
@@ -203,7 +203,7 @@ struct Failure {
 }
 
 impl Transport {
-    pub fn new(options: &ClientOptions, retry_limit: u32, clock: Clock) -> Result<Self, TransportSetupError> {
+    pub fn new(options: &ClientSettings, retry_limit: usize, clock: Clock) -> Result<Self, TransportSetupError> {
         let unusable = |what: &str, source| TransportSetupError::Unusable {
             what: what.to_owned(),
             source,
@@ -213,7 +213,7 @@ impl Transport {
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none());
-        if options.insecure == Some(true) {
+        if options.insecure {
             builder = builder.tls_danger_accept_invalid_certs(true);
         } else if let Some(path) = &options.ca_file {
             let certificates = Certificate::from_pem_bundle(&read(path)?)
@@ -242,7 +242,7 @@ impl Transport {
         let mut pauses = backon::ExponentialBuilder::default()
             .with_min_delay(FIRST_PAUSE)
             .with_max_delay(LONGEST_PAUSE)
-            .with_max_times(self.retry_limit as usize)
+            .with_max_times(self.retry_limit)
             .build();
         loop {
             let failure = match self.follow(request).await {

@@ -8,14 +8,6 @@ use std::fmt;
 use super::context::RequestContext;
 use crate::exception::RemoteException;
 
-/// `[DEFAULT] deferred_auth_method`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DeferredAuthMethod {
-    #[default]
-    Trusts,
-    Password,
-}
-
 /// The values of one `user_creds` row, decrypted.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct UserCredentials {
