@@ -117,6 +117,16 @@ impl Instance {
         Ok(())
     }
 
+    /// How messages name it: `TestResource "a" [id] Stack "s" [id]`.
+    pub fn description(&self) -> String {
+        let class = self.resource_type.python_class;
+        let stack = format!("Stack \"{}\" [{}]", self.stack.name, self.stack.id);
+        match self.physical_id() {
+            Some(id) => format!("{class} \"{}\" [{id}] {stack}", self.name),
+            None => format!("{class} \"{}\" {stack}", self.name),
+        }
+    }
+
     /// The name to give to the object: stack, resource and a short id that is the same at every attempt.
     pub fn physical_name(&self) -> String {
         physical_name(

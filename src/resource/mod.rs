@@ -1,12 +1,14 @@
 //! What every resource type shares: schema, properties, constraints, translation, attributes, state, the plugin contract.
 //!
 //! The room knows what a resource *is*, not how a stack drives it: it holds no SQL and sends no message. A type is data
-//! (`plugin::ResourceType`) with a small `plugin::Plugin`; `instance::Instance` is what a plugin gets to see.
+//! ([`plugin::ResourceType`]) with a small [`plugin::Plugin`]; [`instance::Instance`] is what a plugin gets to see.
 
 pub mod attributes;
 pub mod constraints;
 pub mod failure;
+pub mod instance;
 pub mod literal;
+pub mod plugin;
 pub mod properties;
 pub mod schema;
 pub mod state;

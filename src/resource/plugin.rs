@@ -34,6 +34,8 @@ use super::translation::TranslationRule;
 /// One resource type, as data.
 pub struct ResourceType {
     pub name: &'static str,
+    /// The Python class behind the type: status reasons name an object by it (`TestResource "a" [id] …`).
+    pub python_class: &'static str,
     pub description: &'static str,
     pub support: SupportStatus,
     /// The client that the type needs (`keystone`); a type without one lives in the engine alone.
@@ -128,6 +130,9 @@ pub trait Plugin: Send + Sync {
     fn reference_id(&self, instance: &Instance) -> String {
         instance.physical_id().unwrap_or(&instance.name).to_owned()
     }
+
+    /// Adjusts the schema to the values, for a type whose properties depend on each other.
+    fn shape(&self, _: &mut Properties) {}
 
     /// Checks beyond the schema, before anything is stored.
     fn validate(&self, _: &Properties) -> Result<(), Failure> {
