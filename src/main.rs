@@ -1,2 +1,5 @@
 //! heat-engine-rs: the command line.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    heat_engine::cli::main()
+}

@@ -1,1 +1,40 @@
 //! The verbs of the command line, a file each.
+
+pub mod arguments;
+pub mod check_config;
+pub mod run;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use arguments::Arguments;
+
+/// It ended as it was told to.
+const DONE: u8 = 0;
+/// It could not start, or could not go on.
+const FAILED: u8 = 1;
+/// The command line or heat.conf cannot be used. clap uses the same code.
+const UNUSABLE: u8 = 2;
+
+/// The whole program.
+pub fn main() -> ExitCode {
+    let matches = Arguments::command().get_matches();
+    let arguments = match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
+    let sources = arguments.sources(&matches);
+    let code = if arguments.check_config {
+        check_config::main(&sources)
+    } else {
+        run::main(sources)
+    };
+    ExitCode::from(code)
+}
+
+/// One line on stderr: what failed, and why, down to the first cause.
+fn complain(error: anyhow::Error) {
+    let _ = writeln!(std::io::stderr(), "heat-engine-rs: {error:#}");
+}

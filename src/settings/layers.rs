@@ -87,7 +87,7 @@ impl Layers {
                 origin,
             }];
         }
-        if let Some(found) = self.from_environment(group, option.name) {
+        if let Some(found) = self.environment_value(group, option.name) {
             return vec![found];
         }
         match option.kind {
@@ -108,7 +108,7 @@ impl Layers {
 
     /// An option of which no table knows: for `$group.name` in a value.
     pub fn find_unknown(&self, group: &str, name: &str) -> Option<RawValue> {
-        self.from_environment(group, name).or_else(|| {
+        self.environment_value(group, name).or_else(|| {
             self.files.iter().rev().find_map(|file| {
                 let last = file.values(group, name).last()?;
                 Some(RawValue {
@@ -134,7 +134,7 @@ impl Layers {
         found
     }
 
-    fn from_environment(&self, group: &str, name: &str) -> Option<RawValue> {
+    fn environment_value(&self, group: &str, name: &str) -> Option<RawValue> {
         let variable = format!("OS_{}__{}", group.to_uppercase(), name.to_uppercase());
         let text = self.environment.get(&variable)?.clone();
         Some(RawValue {

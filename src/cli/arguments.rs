@@ -1,0 +1,258 @@
+//! The command line: what `heat-engine` of Python takes, under the same names, and `--check-config`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, ArgMatches, Parser};
+
+use crate::settings::{ConfigSource, Override, SettingsSources, search};
+
+const ABOUT: &str = "\
+OpenStack Heat's engine: creates, updates and deletes stacks.
+
+It takes the place of the Python heat-engine, or works beside it: the same heat.conf,
+the same message queues, the same database. Any number of both kinds may serve one cloud.";
+
+const AFTER_HELP: &str = "\
+Without --config-file it reads heat.conf and heat-engine.conf, each from the first of
+~/.heat, ~, /etc/heat and /etc that has it; without --config-dir, heat.conf.d and
+heat-engine.conf.d likewise. A later file wins over an earlier one, an environment
+variable OS_<GROUP>__<OPTION> (for example OS_DATABASE__CONNECTION) over files, and the
+command line over all.
+
+Examples:
+  heat-engine-rs --config-file /etc/heat/heat.conf
+  heat-engine-rs --config-file /etc/heat/heat.conf --config-file /etc/heat/rust.conf --debug
+  heat-engine-rs --check-config | less
+
+Signals:
+  SIGTERM, SIGINT  take nothing new, finish what runs (graceful_shutdown_timeout), end;
+                   the second one ends at once: other engines continue what ran
+  SIGHUP           read debug and default_log_levels again, open the log file anew
+
+Exit codes:
+  0  ended as told, or the configuration is sound
+  1  could not start or go on (the reason is on stderr and in the log)
+  2  the command line or the configuration cannot be used";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "heat-engine-rs",
+    version,
+    about = ABOUT,
+    after_help = AFTER_HELP,
+    infer_long_args = true
+)]
+pub struct Arguments {
+    /// Read this file; may be given several times
+    #[arg(long, value_name = "PATH", action = ArgAction::Append, help_heading = "Configuration")]
+    config_file: Vec<PathBuf>,
+
+    /// Read the *.conf of this directory, sorted by name; may be given several times
+    #[arg(long, value_name = "DIR", action = ArgAction::Append, help_heading = "Configuration")]
+    config_dir: Vec<PathBuf>,
+
+    /// Say what is understood (secrets hidden), or what is wrong, and end
+    #[arg(long, help_heading = "Configuration")]
+    pub check_config: bool,
+
+    /// Log at DEBUG
+    #[arg(short = 'd', long, overrides_with = "nodebug", help_heading = "Logging")]
+    debug: bool,
+
+    /// Log at INFO, whatever heat.conf says
+    #[arg(long, overrides_with = "debug", help_heading = "Logging")]
+    nodebug: bool,
+
+    /// Log to this file
+    #[arg(long, alias = "logfile", value_name = "PATH", help_heading = "Logging")]
+    log_file: Option<String>,
+
+    /// The directory of a relative --log-file; alone, the file is called as the program
+    #[arg(long, alias = "logdir", value_name = "DIR", help_heading = "Logging")]
+    log_dir: Option<String>,
+
+    /// The form of dates in the log (strftime)
+    #[arg(long, value_name = "FORMAT", help_heading = "Logging")]
+    log_date_format: Option<String>,
+
+    /// Log to the journal of systemd
+    #[arg(long, overrides_with = "nouse_journal", help_heading = "Logging")]
+    use_journal: bool,
+
+    /// Do not, whatever heat.conf says
+    #[arg(long = "nouse-journal", overrides_with = "use_journal", hide = true)]
+    nouse_journal: bool,
+
+    /// Log JSON, an object a line
+    #[arg(long, overrides_with = "nouse_json", help_heading = "Logging")]
+    use_json: bool,
+
+    /// Do not, whatever heat.conf says
+    #[arg(long = "nouse-json", overrides_with = "use_json", hide = true)]
+    nouse_json: bool,
+
+    /// Log to syslog
+    #[arg(long, overrides_with = "nouse_syslog", help_heading = "Logging")]
+    use_syslog: bool,
+
+    /// Do not, whatever heat.conf says
+    #[arg(long = "nouse-syslog", overrides_with = "use_syslog", hide = true)]
+    nouse_syslog: bool,
+
+    /// The facility of what goes to syslog
+    #[arg(long, value_name = "FACILITY", help_heading = "Logging")]
+    syslog_log_facility: Option<String>,
+
+    /// A file of Python's logging module: accepted and not used
+    #[arg(long, aliases = ["log-config", "log_config"], value_name = "PATH", hide = true)]
+    log_config_append: Option<String>,
+}
+
+impl Arguments {
+    /// Where the settings come from, in the order of the command line (which `matches` knows).
+    pub fn sources(&self, matches: &ArgMatches) -> SettingsSources {
+        let mut files = Vec::new();
+        if self.config_file.is_empty() {
+            files.extend(search::default_files());
+        }
+        if self.config_dir.is_empty() {
+            files.extend(search::default_directories());
+        }
+        files.extend(self.named_sources(matches));
+        SettingsSources {
+            files,
+            overrides: self.overrides(),
+            environment: environment(),
+        }
+    }
+
+    fn named_sources(&self, matches: &ArgMatches) -> Vec<ConfigSource> {
+        let mut named: Vec<(usize, ConfigSource)> = Vec::new();
+        let places = |name: &str| matches.indices_of(name).into_iter().flatten().collect::<Vec<_>>();
+        for (place, path) in places("config_file").into_iter().zip(&self.config_file) {
+            named.push((place, ConfigSource::File(search::expand(path))));
+        }
+        for (place, path) in places("config_dir").into_iter().zip(&self.config_dir) {
+            named.push((
+                place,
+                ConfigSource::Directory {
+                    path: search::expand(path),
+                    must_exist: true,
+                },
+            ));
+        }
+        named.sort_by_key(|(place, _)| *place);
+        named.into_iter().map(|(_, source)| source).collect()
+    }
+
+    fn overrides(&self) -> Vec<Override> {
+        let switches = [
+            ("debug", self.debug, self.nodebug),
+            ("use_journal", self.use_journal, self.nouse_journal),
+            ("use_json", self.use_json, self.nouse_json),
+            ("use_syslog", self.use_syslog, self.nouse_syslog),
+        ];
+        let texts = [
+            ("log_file", &self.log_file),
+            ("log_dir", &self.log_dir),
+            ("log_date_format", &self.log_date_format),
+            ("syslog_log_facility", &self.syslog_log_facility),
+            ("log_config_append", &self.log_config_append),
+        ];
+        let mut overrides = Vec::new();
+        for (option, on, off) in switches {
+            if on || off {
+                let no = if off { "no" } else { "" };
+                overrides.push(set(
+                    option,
+                    on.to_string(),
+                    format!("--{no}{}", option.replace('_', "-")),
+                ));
+            }
+        }
+        for (option, value) in texts {
+            if let Some(value) = value {
+                overrides.push(set(option, value.clone(), format!("--{}", option.replace('_', "-"))));
+            }
+        }
+        overrides
+    }
+}
+
+fn set(option: &'static str, value: String, flag: String) -> Override {
+    Override {
+        group: "DEFAULT",
+        option,
+        value,
+        flag,
+    }
+}
+
+/// Variables that are not UTF-8 cannot be options.
+fn environment() -> std::collections::BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .filter(|(name, _)| name.starts_with("OS_") && name.contains("__"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, FromArgMatches};
+
+    use super::*;
+
+    fn sources_of(line: &[&str]) -> SettingsSources {
+        let matches = Arguments::command()
+            .try_get_matches_from(line)
+            .expect("a sound command line");
+        Arguments::from_arg_matches(&matches)
+            .expect("a sound command line")
+            .sources(&matches)
+    }
+
+    #[test]
+    fn the_command_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn files_and_directories_keep_their_order() {
+        let line = [
+            "heat-engine-rs",
+            "--config-file",
+            "/a",
+            "--config-dir",
+            "/d",
+            "--config-file=/b",
+        ];
+        let directory = ConfigSource::Directory {
+            path: "/d".into(),
+            must_exist: true,
+        };
+        let expected = vec![
+            ConfigSource::File("/a".into()),
+            directory,
+            ConfigSource::File("/b".into()),
+        ];
+        assert_eq!(sources_of(&line).files, expected);
+    }
+
+    #[test]
+    fn switches_and_their_inverse_become_options() {
+        let set = |line: &[&str]| {
+            let overrides = sources_of(line).overrides;
+            overrides
+                .into_iter()
+                .map(|it| (it.option, it.value))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(set(&["x", "--debug", "--nodebug"]), [("debug", "false".to_owned())]);
+        assert_eq!(set(&["x", "-d"]), [("debug", "true".to_owned())]);
+        assert_eq!(set(&["x", "--logfile", "a"]), [("log_file", "a".to_owned())]);
+        assert_eq!(
+            set(&["x", "--log_config", "a"]),
+            [("log_config_append", "a".to_owned())]
+        );
+    }
+}
