@@ -2,6 +2,7 @@
 
 mod bus;
 mod fault;
+mod handover;
 mod notifier;
 mod options;
 mod request;
