@@ -1,7 +1,6 @@
 //! What the engine itself asks of Keystone: trusts, and the domain in which stacks have their users.
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -40,29 +39,6 @@ impl Keystone {
         &self.session
     }
 
-    /// Keystone's API, once it is sure that the session works and is whose it should be.
-    pub async fn client(&self) -> Result<ServiceClient, CloudError> {
-        self.access().await?;
-        Ok(self.session.service(&KEYSTONE))
-    }
-
-    /// The session's token. One that was got with a trust must make us the trustor, or work would be done, and its
-    /// results owned, by the engine's own user.
-    pub(super) async fn access(&self) -> Result<Arc<Access>, CloudError> {
-        let access = self.session.access().await.map_err(refused_login)?;
-        if self.context.trust_id.is_some() {
-            if !access.is_trust_scoped {
-                tracing::error!("the token got with a trust is not scoped to it");
-                return Err(CloudError::authorization_failure());
-            }
-            if access.user_id != self.context.trustor_user_id {
-                tracing::error!("the token got with a trust is not the trustor's");
-                return Err(CloudError::authorization_failure());
-            }
-        }
-        Ok(access)
-    }
-
     /// The caller's context with a trust of the caller in it; with the one it has already, if it has one.
     pub async fn create_trust_context(&self) -> Result<RequestContext, CloudError> {
         if self.context.trust_id.is_some() {
@@ -81,7 +57,7 @@ impl Keystone {
     }
 
     async fn create_new_trust_context(&self) -> Result<RequestContext, CloudError> {
-        let access = self.access().await?;
+        let access = self.session.authorized().await?;
         let trust_id = self.create_trust(&access).await?;
         let mut context = self.context.clone();
         context.trust_id = Some(trust_id);
@@ -121,7 +97,7 @@ impl Keystone {
             .session
             .cloud()
             .trustee_login(self.session.keystone_url(), Scope::Default)?;
-        let access = self.session.with_login(login).access().await.map_err(refused_login)?;
+        let access = self.session.with_login(login).authorized().await?;
         Ok(access.user_id.clone())
     }
 
@@ -152,7 +128,7 @@ impl Keystone {
 
     /// Deletes a trust; one that is gone, or that we may no longer see, needs no deletion.
     pub async fn delete_trust(&self, trust_id: &str) -> Result<(), CloudError> {
-        let client = self.client().await?;
+        let client = self.session.keystone().await?;
         match client
             .delete(format!("OS-TRUST/trusts/{}", segment(trust_id)))
             .send()
@@ -227,7 +203,7 @@ impl Keystone {
             return Ok(None);
         };
         let session = self.session.with_login(login);
-        let access = session.access().await.map_err(refused_login)?;
+        let access = session.authorized().await?;
         let id = cloud
             .options()
             .stack_user_domain_id
@@ -281,17 +257,6 @@ impl DelegatedRoles {
             Self::Ids(ids) => json!({ "role_ids": ids }),
             Self::Names(names) => json!({ "role_names": names }),
         }
-    }
-}
-
-/// A refused login is an authorization failure; a refused request is not.
-fn refused_login(error: CloudError) -> CloudError {
-    match error {
-        CloudError::Http(error) if error.status == 401 => {
-            tracing::error!(%error, "Keystone refused a login");
-            CloudError::authorization_failure()
-        }
-        error => error,
     }
 }
 

@@ -30,7 +30,7 @@ use crate::clock::Clock;
 use crate::identity::RequestContext;
 use login::{Domain, LoginRequest, Proof, Scope, Secret, TokenCache, UserName};
 use secrecy::ExposeSecret;
-use session::{Authentication, versioned};
+use session::{Authentication, Trustor, versioned};
 use transport::Transport;
 
 /// The engine's door to all other services; a cheap handle.
@@ -121,6 +121,9 @@ impl Cloud {
             self.clone(),
             authentication,
             keystone_url,
+            given(&context.trust_id).map(|_| Trustor {
+                user_id: context.trustor_user_id.clone(),
+            }),
             context.region_name.clone(),
             context.global_id().to_owned(),
         ))

@@ -3,8 +3,7 @@
 //! An id is tried first, then a name; `name{domain}` says in which domain.
 
 use super::error::CloudError;
-use super::keystone::Keystone;
-use super::session::{ServiceClient, segment};
+use super::session::{ServiceClient, Session, segment};
 
 /// What Keystone can look up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,10 +67,10 @@ impl Entity {
     }
 }
 
-impl Keystone {
-    /// The id of what a template calls `name`.
+impl Session {
+    /// The id in Keystone of what a template calls `name`.
     pub async fn find(&self, entity: Entity, name: &str) -> Result<String, CloudError> {
-        let client = self.client().await?;
+        let client = self.keystone().await?;
         if !entity.lives_in_a_domain() {
             return find_in(&client, entity, name, None).await;
         }

@@ -56,8 +56,16 @@ pub struct Session {
     authentication: Authentication,
     /// Keystone's versioned URL, without a slash at its end.
     keystone_url: String,
+    /// Whom a trust must make us.
+    trustor: Option<Trustor>,
     region_name: Option<String>,
     global_request_id: String,
+}
+
+/// The giver of a trust, as stored with it.
+#[derive(Clone, Debug)]
+pub(super) struct Trustor {
+    pub user_id: Option<String>,
 }
 
 impl fmt::Debug for Session {
@@ -73,6 +81,7 @@ impl Session {
         cloud: Cloud,
         authentication: Authentication,
         keystone_url: String,
+        trustor: Option<Trustor>,
         region_name: Option<String>,
         global_request_id: String,
     ) -> Self {
@@ -80,6 +89,7 @@ impl Session {
             cloud,
             authentication,
             keystone_url,
+            trustor,
             region_name,
             global_request_id,
         }
@@ -90,6 +100,7 @@ impl Session {
         Self {
             keystone_url: login.keystone_url.clone(),
             authentication: Authentication::Login(Arc::new(login)),
+            trustor: None,
             ..self.clone()
         }
     }
@@ -108,9 +119,28 @@ impl Session {
     }
 
     async fn access_unless(&self, refused: Option<&Arc<Access>>) -> Result<Arc<Access>, CloudError> {
-        match &self.authentication {
-            Authentication::Given(access) => Ok(access.clone()),
-            Authentication::Login(login) => self.cloud.log_in(login, refused, &self.global_request_id).await,
+        let access = match &self.authentication {
+            Authentication::Given(access) => access.clone(),
+            Authentication::Login(login) => self.cloud.log_in(login, refused, &self.global_request_id).await?,
+        };
+        self.trustor.as_ref().map_or(Ok(()), |trustor| trustor.check(&access))?;
+        Ok(access)
+    }
+
+    /// Keystone's API. A login that Keystone refuses is an authorization failure here; a refused request is not.
+    pub async fn keystone(&self) -> Result<ServiceClient, CloudError> {
+        self.authorized().await?;
+        Ok(self.service(&KEYSTONE))
+    }
+
+    /// As [`Self::access`], with the one error for every refused login.
+    pub(super) async fn authorized(&self) -> Result<Arc<Access>, CloudError> {
+        match self.access().await {
+            Err(CloudError::Http(error)) if error.status == StatusCode::UNAUTHORIZED.as_u16() => {
+                tracing::error!(%error, "Keystone refused a login");
+                Err(CloudError::authorization_failure())
+            }
+            outcome => outcome,
         }
     }
 
@@ -142,6 +172,22 @@ impl Session {
         } else {
             own.or(options.region_name_for_services.as_deref())
         }
+    }
+}
+
+impl Trustor {
+    /// A token that was got with a trust must make us the trustor, or work would be done, and its results owned, by the
+    /// engine's own user.
+    fn check(&self, access: &Access) -> Result<(), CloudError> {
+        let fault = if !access.is_trust_scoped {
+            "the token got with a trust is not scoped to it"
+        } else if access.user_id != self.user_id {
+            "the token got with a trust is not the trustor's"
+        } else {
+            return Ok(());
+        };
+        tracing::error!("{fault}");
+        Err(CloudError::authorization_failure())
     }
 }
 
