@@ -1,0 +1,211 @@
+//! Where an operator writes rules: one file and, over it, the files of a few directories.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::check::Check;
+
+/// Rules are written by hand; anything larger is not a policy file.
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyFileError {
+    #[error("cannot read policy file {path}")]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("policy file {path} is larger than {MAX_FILE_BYTES} bytes")]
+    TooLarge { path: PathBuf },
+    #[error("policy file {path}, line {line}: expected one rule, such as \"name\": \"check\"")]
+    NotARule { path: PathBuf, line: usize },
+}
+
+#[derive(Debug)]
+pub(super) struct RuleFiles {
+    file: Option<PathBuf>,
+    directories: Vec<PathBuf>,
+    seen: Mutex<Option<Vec<Version>>>,
+}
+
+/// What tells that a file is another one than before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Version {
+    path: PathBuf,
+    modified: Option<SystemTime>,
+    length: u64,
+}
+
+impl RuleFiles {
+    pub fn new(file: Option<PathBuf>, directories: Vec<PathBuf>) -> Self {
+        Self {
+            file,
+            directories,
+            seen: Mutex::new(None),
+        }
+    }
+
+    /// All rules, later ones over earlier ones; nothing if no file has changed since they were last read.
+    pub fn read_if_changed(&self) -> Result<Option<Vec<(String, Check)>>, PolicyFileError> {
+        let mut seen = self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let versions = self.versions();
+        if seen.as_ref() == Some(&versions) {
+            return Ok(None);
+        }
+        *seen = Some(versions.clone());
+        let mut rules = Vec::new();
+        for version in versions {
+            rules.extend(read_rules(&version)?);
+        }
+        Ok(Some(rules))
+    }
+
+    fn versions(&self) -> Vec<Version> {
+        let in_directories = self.directories.iter().flat_map(|directory| files_of(directory));
+        self.file
+            .iter()
+            .cloned()
+            .chain(in_directories)
+            .filter_map(version_of)
+            .collect()
+    }
+}
+
+fn files_of(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else {
+        return Vec::new();
+    };
+    let is_hidden = |path: &PathBuf| {
+        path.file_name()
+            .is_none_or(|name| name.to_string_lossy().starts_with('.'))
+    };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_file() && !is_hidden(path))
+        .collect();
+    paths.sort();
+    paths
+}
+
+fn version_of(path: PathBuf) -> Option<Version> {
+    let metadata = std::fs::metadata(&path).ok()?;
+    Some(Version {
+        path,
+        modified: metadata.modified().ok(),
+        length: metadata.len(),
+    })
+}
+
+fn read_rules(version: &Version) -> Result<Vec<(String, Check)>, PolicyFileError> {
+    let path = &version.path;
+    if version.length > MAX_FILE_BYTES {
+        return Err(PolicyFileError::TooLarge { path: path.clone() });
+    }
+    let text = std::fs::read_to_string(path).map_err(|source| PolicyFileError::Read {
+        path: path.clone(),
+        source,
+    })?;
+    parse_rules(&text).map_err(|line| PolicyFileError::NotARule {
+        path: path.clone(),
+        line,
+    })
+}
+
+/// JSON, or the lines of a flat YAML map, which is what policy files are. The error is the number of the line that is
+/// neither.
+fn parse_rules(text: &str) -> Result<Vec<(String, Check)>, usize> {
+    if let Ok(Value::Object(rules)) = serde_json::from_str(text) {
+        return Ok(rules
+            .into_iter()
+            .map(|(name, rule)| (name, Check::parse_value(&rule)))
+            .collect());
+    }
+    let mut rules = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_end();
+        if line.is_empty() || line == "---" || line == "{}" || line.trim_start().starts_with('#') {
+            continue;
+        }
+        let (name, rule) = parse_line(line).ok_or(index + 1)?;
+        rules.push((name, rule));
+    }
+    Ok(rules)
+}
+
+fn parse_line(line: &str) -> Option<(String, Check)> {
+    let (name, rest) = scalar(line, true)?;
+    let rest = rest
+        .strip_prefix(':')
+        .filter(|rest| rest.is_empty() || rest.starts_with(' '))?
+        .trim_start();
+    let (rule, rest) = scalar(rest, false)?;
+    let rest = rest.trim_start();
+    (rest.is_empty() || rest.starts_with('#')).then(|| (name, Check::parse(&rule)))
+}
+
+/// One plain or quoted scalar and what follows it.
+fn scalar(text: &str, is_key: bool) -> Option<(String, &str)> {
+    match text.chars().next() {
+        Some('"') => quoted(&text[1..], '"', '\\'),
+        Some('\'') => quoted(&text[1..], '\'', '\''),
+        // Indented, or the start of something that is not plain text.
+        Some(' ' | '\t' | '[' | ']' | '{' | '}' | '|' | '>' | '&' | '*' | '%' | '@' | '`' | ',') => None,
+        Some('!') if is_key => None,
+        _ => {
+            let end = if is_key {
+                text.find(": ")
+                    .or_else(|| text.ends_with(':').then(|| text.len() - 1))?
+            } else {
+                text.find(" #").unwrap_or(text.len())
+            };
+            Some((text[..end].trim_end().to_owned(), &text[end..]))
+        }
+    }
+}
+
+fn quoted(text: &str, quote: char, escape: char) -> Option<(String, &str)> {
+    let mut value = String::new();
+    let mut characters = text.char_indices().peekable();
+    while let Some((index, character)) = characters.next() {
+        let next = characters.peek().map(|(_, next)| *next);
+        if character == escape && matches!(next, Some(next) if next == quote || (escape == '\\' && next == escape)) {
+            value.extend(next);
+            characters.next();
+        } else if character == quote {
+            return Some((value, &text[index + quote.len_utf8()..]));
+        } else {
+            value.push(character);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_file_is_a_flat_map() {
+        let text = "---\n# \"x\": \"@\"\n\"resource_types:OS::Nova::Flavor\": \"role:admin or role:ops\"\n\nplain: rule:a # why\n'it''s': '!'\nempty: \"\"\n";
+        assert_eq!(
+            parse_rules(text).unwrap(),
+            [
+                (
+                    "resource_types:OS::Nova::Flavor".to_owned(),
+                    Check::Any(vec![Check::Role("admin".into()), Check::Role("ops".into())])
+                ),
+                ("plain".to_owned(), Check::Rule("a".into())),
+                ("it's".to_owned(), Check::False),
+                ("empty".to_owned(), Check::True),
+            ]
+        );
+        assert_eq!(parse_rules(r#"{"a": "!", "b": []}"#).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn what_is_not_a_rule_is_named_by_its_line() {
+        assert_eq!(parse_rules("a: role:x\nb: >-\n  role:y\n"), Err(2));
+        assert_eq!(parse_rules("a: role:x\n  b: role:y\n"), Err(2));
+        assert_eq!(parse_rules("nonsense\n"), Err(1));
+    }
+}
