@@ -1,0 +1,315 @@
+//! The pool, and how a unit of work runs on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
+use sqlx::{AssertSqlSafe, Connection, MySqlConnection};
+use tokio_util::task::TaskTracker;
+use tracing::Instrument;
+
+use super::counters::StoreCounters;
+use super::error::{StoreError, Transience};
+use super::options::DatabaseOptions;
+use super::probe::Probe;
+use super::retry::{Retries, RetryLimits};
+use super::session::Session;
+use super::text::Repertoire;
+use crate::clock::Clock;
+
+/// A connection that was used this recently is taken to be alive; if it is not, the unit of work is retried anyway.
+const TRUSTED_IDLE_TIME: Duration = Duration::from_secs(5);
+
+/// Connections beyond need are given back to the server after this time.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The database. A cheap handle: clones share one pool.
+#[derive(Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    pool: MySqlPool,
+    clock: Clock,
+    retry: RetryLimits,
+    counters: Arc<StoreCounters>,
+    repertoire: Repertoire,
+    units: TaskTracker,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum UnitKind {
+    SingleStatement,
+    Transaction,
+}
+
+impl Store {
+    /// Opens the pool and waits, as long as the options say, for a first connection.
+    pub async fn connect(options: &DatabaseOptions, clock: Clock) -> Result<Self, StoreError> {
+        let connect_options = options.connect_options()?;
+        let pool = pool_options(options).connect_lazy_with(connect_options.clone());
+        let repertoire = first_connection(options, &connect_options).await?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                pool,
+                clock,
+                retry: options.retry.clone(),
+                counters: Arc::default(),
+                repertoire,
+                units: TaskTracker::new(),
+            }),
+        })
+    }
+
+    pub fn counters(&self) -> Arc<StoreCounters> {
+        self.inner.counters.clone()
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.inner.clock
+    }
+
+    /// Lets units of work that are running finish and closes the pool; new units are refused.
+    pub async fn close(&self) {
+        self.inner.units.close();
+        self.inner.units.wait().await;
+        self.inner.pool.close().await;
+    }
+
+    /// Runs several statements as one transaction, committed when `work` returns a value and rolled back when it
+    /// returns an error or has called [`Session::abandon`].
+    pub async fn transaction<A, T, W>(&self, arguments: A, work: W) -> Result<T, StoreError>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'s> Fn(&'s mut Session, &'s A) -> BoxFuture<'s, Result<T, StoreError>> + Send + Sync + 'static,
+    {
+        self.unit(UnitKind::Transaction, arguments, work).await
+    }
+
+    /// Runs one statement, which is its own transaction.
+    pub(super) async fn single<A, T, W>(&self, arguments: A, work: W) -> Result<T, StoreError>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'s> Fn(&'s mut Session, &'s A) -> BoxFuture<'s, Result<T, StoreError>> + Send + Sync + 'static,
+    {
+        self.unit(UnitKind::SingleStatement, arguments, work).await
+    }
+
+    async fn unit<A, T, W>(&self, kind: UnitKind, arguments: A, work: W) -> Result<T, StoreError>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'s> Fn(&'s mut Session, &'s A) -> BoxFuture<'s, Result<T, StoreError>> + Send + Sync + 'static,
+    {
+        let inner = self.inner.clone();
+        let unit = async move { inner.run(kind, &arguments, &work).await };
+        match self.inner.units.spawn(unit.in_current_span()).await {
+            Ok(result) => result,
+            Err(broken) => match broken.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(StoreError::Closed),
+            },
+        }
+    }
+}
+
+/// How one run of a transaction ended.
+enum Run<T> {
+    Done(T),
+    /// COMMIT was sent and its answer was lost; the probes tell what became of it.
+    Unanswered {
+        value: T,
+        probes: Vec<Probe>,
+        error: StoreError,
+    },
+}
+
+impl Inner {
+    async fn run<A, T, W>(&self, kind: UnitKind, arguments: &A, work: &W) -> Result<T, StoreError>
+    where
+        W: for<'s> Fn(&'s mut Session, &'s A) -> BoxFuture<'s, Result<T, StoreError>>,
+    {
+        let mut retries = Retries::new(&self.retry, &self.clock);
+        let mut unsure = false;
+        let mut unanswered: Option<(T, Vec<Probe>)> = None;
+        loop {
+            let run = match unanswered.take() {
+                Some((value, probes)) => match self.was_committed(&probes).await {
+                    Ok(true) => {
+                        StoreCounters::count(&self.counters.confirmed_commits);
+                        return Ok(value);
+                    }
+                    Ok(false) => self.run_once(kind, arguments, work, unsure).await,
+                    Err(error) => Ok(Run::Unanswered { value, probes, error }),
+                },
+                None => self.run_once(kind, arguments, work, unsure).await,
+            };
+            let error = match run {
+                Ok(Run::Done(value)) => return Ok(value),
+                Ok(Run::Unanswered { value, probes, error }) => {
+                    unanswered = Some((value, probes));
+                    error
+                }
+                Err(error) => error,
+            };
+            let transience = error.transience();
+            if let Some(transience) = transience {
+                self.counters.count_transience(transience);
+            }
+            unsure |= transience == Some(Transience::LostConnection);
+            let Some(pause) = retries.pause_after(&error) else {
+                if transience.is_some() {
+                    StoreCounters::count(&self.counters.given_up);
+                }
+                return Err(error);
+            };
+            tracing::debug!(?transience, ?pause, "the unit of work runs again");
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    async fn run_once<A, T, W>(
+        &self,
+        kind: UnitKind,
+        arguments: &A,
+        work: &W,
+        unsure: bool,
+    ) -> Result<Run<T>, StoreError>
+    where
+        W: for<'s> Fn(&'s mut Session, &'s A) -> BoxFuture<'s, Result<T, StoreError>>,
+    {
+        let mut session = self.session(kind, unsure).await?;
+        let value = match work(&mut session, arguments).await {
+            Ok(value) => value,
+            Err(error) => {
+                session.roll_back().await;
+                return Err(error);
+            }
+        };
+        let probes = session.take_probes();
+        match session.finish().await {
+            Ok(()) => Ok(Run::Done(value)),
+            Err(error) if error.transience() == Some(Transience::LostConnection) && !probes.is_empty() => {
+                Ok(Run::Unanswered { value, probes, error })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn session(&self, kind: UnitKind, unsure: bool) -> Result<Session, StoreError> {
+        let link = match kind {
+            UnitKind::SingleStatement => super::session::Link::Plain(self.pool.acquire().await?),
+            UnitKind::Transaction => {
+                StoreCounters::count(&self.counters.transactions);
+                super::session::Link::Transaction(self.pool.begin().await?)
+            }
+        };
+        Ok(Session::new(
+            link,
+            self.clock.clone(),
+            self.counters.clone(),
+            self.repertoire,
+            unsure,
+        ))
+    }
+
+    async fn was_committed(&self, probes: &[Probe]) -> Result<bool, StoreError> {
+        let mut connection = self.pool.acquire().await?;
+        for probe in probes {
+            if probe.finds_our_write(&mut connection).await? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn pool_options(options: &DatabaseOptions) -> MySqlPoolOptions {
+    let set_up = session_set_up(options);
+    MySqlPoolOptions::new()
+        .max_connections(options.most_connections())
+        .acquire_timeout(options.pool_timeout)
+        .max_lifetime(options.connection_recycle_time)
+        .idle_timeout(IDLE_TIMEOUT)
+        .test_before_acquire(false)
+        .before_acquire(|connection, metadata| {
+            Box::pin(async move {
+                if metadata.idle_for > TRUSTED_IDLE_TIME {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
+        .after_connect(move |connection, _| {
+            let set_up = set_up.clone();
+            Box::pin(async move { set_up_session(connection, set_up).await })
+        })
+}
+
+/// What oslo.db sets on each connection.
+fn session_set_up(options: &DatabaseOptions) -> Option<String> {
+    let mut settings = Vec::new();
+    if let Some(mode) = &options.sql_mode {
+        settings.push(format!("sql_mode = '{}'", mode.replace(['\'', '\\'], "")));
+    }
+    if let Some(wait) = options.wsrep_sync_wait {
+        settings.push(format!("wsrep_sync_wait = {wait}"));
+    }
+    if settings.is_empty() {
+        None
+    } else {
+        Some(format!("SET SESSION {}", settings.join(", ")))
+    }
+}
+
+async fn set_up_session(connection: &mut MySqlConnection, set_up: Option<String>) -> Result<(), sqlx::Error> {
+    if let Some(statement) = set_up {
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(connection).await?;
+    }
+    Ok(())
+}
+
+async fn first_connection(
+    options: &DatabaseOptions,
+    connect_options: &MySqlConnectOptions,
+) -> Result<Repertoire, StoreError> {
+    let mut failures = 0;
+    loop {
+        let error = match look_at_tables(connect_options).await {
+            Ok(repertoire) => return Ok(repertoire),
+            Err(error) => error,
+        };
+        failures += 1;
+        let may_pass = error.transience() == Some(Transience::LostConnection);
+        if !may_pass || options.max_connect_retries.is_some_and(|most| failures > most) {
+            return Err(error);
+        }
+        tracing::warn!(
+            failures,
+            error = &error as &dyn std::error::Error,
+            "no connection to the database yet"
+        );
+        tokio::time::sleep(options.connect_retry_interval).await;
+    }
+}
+
+/// Whether the tables hold characters beyond the basic plane.
+async fn look_at_tables(connect_options: &MySqlConnectOptions) -> Result<Repertoire, StoreError> {
+    let mut connection = MySqlConnection::connect_with(connect_options).await?;
+    let character_set: Option<String> = sqlx::query_scalar(
+        "SELECT CHARACTER_SET_NAME FROM information_schema.COLUMNS \
+         WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'stack' AND COLUMN_NAME = 'status_reason'",
+    )
+    .fetch_optional(&mut connection)
+    .await?
+    .flatten();
+    connection.close().await?;
+    Ok(match character_set.as_deref() {
+        Some("utf8mb4") => Repertoire::Full,
+        _ => Repertoire::BasicPlane,
+    })
+}

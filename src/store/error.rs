@@ -1,0 +1,117 @@
+//! What can go wrong with the database.
+
+use sqlx::mysql::MySqlDatabaseError;
+
+use super::options::ConnectionStringError;
+
+/// Errors that say nothing about the work itself: the same unit may well succeed when it runs again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Transience {
+    Deadlock,
+    LockWait,
+    ChangedRead,
+    Certification,
+    LostConnection,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("the database connection string cannot be used")]
+    ConnectionString(#[from] ConnectionStringError),
+    #[error("the database did not answer in time or is not reachable")]
+    Unreachable(#[source] sqlx::Error),
+    #[error("the database refused the statement for the moment ({transience:?})")]
+    Transient {
+        transience: Transience,
+        #[source]
+        source: sqlx::Error,
+    },
+    #[error("a row with that key exists already")]
+    Duplicate(#[source] sqlx::Error),
+    #[error("a row that this one refers to is missing, or this one is still referred to")]
+    Reference(#[source] sqlx::Error),
+    /// Too long, out of range, or characters that the column's character set lacks.
+    #[error("the database cannot hold a value")]
+    Unstorable(#[source] sqlx::Error),
+    #[error("column {column} of a row in {table} cannot be read")]
+    Unreadable {
+        table: &'static str,
+        column: &'static str,
+        #[source]
+        source: serde_json::Error,
+    },
+    #[error("there is no column {0} to filter by")]
+    UnknownFilter(String),
+    #[error("the value of filter {0} is neither text, number, boolean nor a list of those")]
+    FilterValue(String),
+    #[error("the store is closed")]
+    Closed,
+    #[error("the database statement failed")]
+    Statement(#[source] sqlx::Error),
+}
+
+impl StoreError {
+    /// Why the unit of work may run again, if it may.
+    pub fn transience(&self) -> Option<Transience> {
+        match self {
+            StoreError::Transient { transience, .. } => Some(*transience),
+            StoreError::Unreachable(_) => Some(Transience::LostConnection),
+            _ => None,
+        }
+    }
+
+    /// The server's error number, where the server has spoken.
+    pub fn server_error_number(&self) -> Option<u16> {
+        match self {
+            StoreError::Transient { source, .. } => server_error_number(source),
+            StoreError::Unreachable(source)
+            | StoreError::Duplicate(source)
+            | StoreError::Reference(source)
+            | StoreError::Unstorable(source)
+            | StoreError::Statement(source) => server_error_number(source),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_duplicate(&self) -> bool {
+        matches!(self, StoreError::Duplicate(_))
+    }
+}
+
+fn server_error_number(error: &sqlx::Error) -> Option<u16> {
+    let database = error.as_database_error()?;
+    Some(database.try_downcast_ref::<MySqlDatabaseError>()?.number())
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::PoolClosed => return StoreError::Closed,
+            sqlx::Error::PoolTimedOut => return StoreError::Unreachable(error),
+            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => {
+                return transient(Transience::LostConnection, error);
+            }
+            _ => {}
+        }
+        match server_error_number(&error) {
+            Some(1213) => transient(Transience::Deadlock, error),
+            Some(1205) => transient(Transience::LockWait, error),
+            Some(1020) => transient(Transience::ChangedRead, error),
+            // "Got error … during COMMIT", and what group replication says for the same thing.
+            Some(1180 | 3101) => transient(Transience::Certification, error),
+            // A Galera node that is not in its cluster, shutdown, killed or timed-out connections, read-only after a
+            // failover: another connection may reach a better server.
+            Some(1047 | 1053 | 1079 | 1290 | 1836 | 1927 | 2006 | 2013 | 4031) => {
+                transient(Transience::LostConnection, error)
+            }
+            Some(1022 | 1062 | 1169 | 1586) => StoreError::Duplicate(error),
+            Some(1216 | 1217 | 1451 | 1452) => StoreError::Reference(error),
+            Some(1264 | 1265 | 1292 | 1366 | 1406 | 3988) => StoreError::Unstorable(error),
+            _ => StoreError::Statement(error),
+        }
+    }
+}
+
+fn transient(transience: Transience, source: sqlx::Error) -> StoreError {
+    StoreError::Transient { transience, source }
+}

@@ -1,0 +1,354 @@
+//! Where the database is and how it is used: `[database]`, and connection strings as SQLAlchemy reads them.
+//!
+//! SQLAlchemy's grammar is not a URL's: user, password and query are percent-decoded, the password may hold `:` and
+//! `/` as they are, the database name is taken literally, and driver options travel in the query.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
+
+use super::retry::RetryLimits;
+
+/// `[database]` as far as the store needs it; the defaults are oslo.db's.
+#[derive(Debug, Clone)]
+pub struct DatabaseOptions {
+    pub connection: SecretString,
+    /// `connection_parameters`: added to the query of the connection string.
+    pub connection_parameters: String,
+    /// `mysql_sql_mode`; `None` leaves the server's mode alone.
+    pub sql_mode: Option<String>,
+    /// `mysql_wsrep_sync_wait`
+    pub wsrep_sync_wait: Option<i64>,
+    /// `max_pool_size`; 0 is no limit.
+    pub max_pool_size: u32,
+    /// `max_overflow`; `None` is no limit (-1).
+    pub max_overflow: Option<u32>,
+    /// `pool_timeout`
+    pub pool_timeout: Duration,
+    /// `connection_recycle_time`; `None` keeps connections for ever (-1).
+    pub connection_recycle_time: Option<Duration>,
+    /// `max_retries` at start; `None` is no limit (-1).
+    pub max_connect_retries: Option<u32>,
+    /// `retry_interval` at start.
+    pub connect_retry_interval: Duration,
+    /// `db_max_retries` and its neighbours.
+    pub retry: RetryLimits,
+}
+
+impl DatabaseOptions {
+    pub fn new(connection: impl Into<String>) -> Self {
+        Self {
+            connection: SecretString::from(connection.into()),
+            connection_parameters: String::new(),
+            sql_mode: Some("TRADITIONAL".to_owned()),
+            wsrep_sync_wait: None,
+            max_pool_size: 5,
+            max_overflow: Some(50),
+            pool_timeout: Duration::from_secs(30),
+            connection_recycle_time: Some(Duration::from_secs(3600)),
+            max_connect_retries: Some(10),
+            connect_retry_interval: Duration::from_secs(10),
+            retry: RetryLimits::default(),
+        }
+    }
+
+    pub(super) fn connect_options(&self) -> Result<MySqlConnectOptions, ConnectionStringError> {
+        let mut parsed = ConnectionString::parse(self.connection.expose_secret())?;
+        parsed.query.extend(parse_query(&self.connection_parameters));
+        parsed.connect_options()
+    }
+
+    /// The most connections at one time: SQLAlchemy's pool size and its overflow together.
+    pub(super) fn most_connections(&self) -> u32 {
+        const UNLIMITED: u32 = 10_000;
+        match (self.max_pool_size, self.max_overflow) {
+            (0, _) | (_, None) => UNLIMITED,
+            (size, Some(overflow)) => size.saturating_add(overflow),
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectionStringError {
+    #[error("no scheme: expected mysql+pymysql://user:password@host/database")]
+    NoScheme,
+    #[error("database {0} is not supported, only mysql and mariadb")]
+    UnsupportedDatabase(String),
+    #[error("port {0:?} is not a port number")]
+    Port(String),
+    #[error("a percent-encoded part is not UTF-8")]
+    Encoding,
+    #[error("character set {0} is not supported, only utf8, utf8mb3 and utf8mb4")]
+    CharacterSet(String),
+    #[error("{option} has no meaning for {value:?}")]
+    Value { option: String, value: String },
+}
+
+#[derive(Debug, PartialEq)]
+struct ConnectionString {
+    user: Option<String>,
+    password: Option<String>,
+    host: Option<String>,
+    port: Option<u16>,
+    database: Option<String>,
+    query: Vec<(String, String)>,
+}
+
+impl ConnectionString {
+    fn parse(text: &str) -> Result<Self, ConnectionStringError> {
+        let (scheme, rest) = text.trim().split_once("://").ok_or(ConnectionStringError::NoScheme)?;
+        let dialect = scheme.split('+').next().unwrap_or(scheme);
+        if !matches!(dialect, "mysql" | "mariadb") {
+            return Err(ConnectionStringError::UnsupportedDatabase(dialect.to_owned()));
+        }
+        let (credentials, rest) = split_credentials(rest);
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (address, database) = match rest.split_once('/') {
+            Some((address, database)) => (address, Some(database)),
+            None => (rest, None),
+        };
+        let (user, password) = match credentials {
+            None => (None, None),
+            Some(credentials) => match credentials.split_once(':') {
+                Some((user, password)) => (Some(decode(user)?), Some(decode(password)?)),
+                None => (Some(decode(credentials)?), None),
+            },
+        };
+        let (host, port) = split_address(address)?;
+        Ok(Self {
+            user,
+            password,
+            host,
+            port,
+            database: database.filter(|name| !name.is_empty()).map(str::to_owned),
+            query: parse_query(query),
+        })
+    }
+
+    /// The last value that the query gives for an option.
+    fn option(&self, name: &str) -> Option<&str> {
+        let given = self.query.iter().rev().find(|(option, _)| option == name);
+        given.map(|(_, value)| value.as_str())
+    }
+
+    fn flag(&self, name: &str) -> Result<Option<bool>, ConnectionStringError> {
+        let Some(value) = self.option(name) else {
+            return Ok(None);
+        };
+        match value.to_ascii_lowercase().as_str() {
+            "1" | "true" | "yes" | "on" | "y" | "t" => Ok(Some(true)),
+            "0" | "false" | "no" | "off" | "n" | "f" => Ok(Some(false)),
+            _ => Err(ConnectionStringError::Value {
+                option: name.to_owned(),
+                value: value.to_owned(),
+            }),
+        }
+    }
+
+    fn connect_options(&self) -> Result<MySqlConnectOptions, ConnectionStringError> {
+        // What sqlx would set on each connection by itself is not what a Python engine's connections have.
+        let mut options = MySqlConnectOptions::new()
+            .pipes_as_concat(false)
+            .no_engine_substitution(false)
+            .timezone(None)
+            .charset(self.character_set()?)
+            .ssl_mode(self.ssl_mode()?);
+        if let Some(user) = &self.user {
+            options = options.username(user);
+        }
+        if let Some(password) = &self.password {
+            options = options.password(password);
+        }
+        if let Some(host) = &self.host {
+            options = options.host(host);
+        }
+        if let Some(port) = self.port {
+            options = options.port(port);
+        }
+        if let Some(database) = &self.database {
+            options = options.database(database);
+        }
+        if let Some(socket) = self.option("unix_socket") {
+            options = options.socket(PathBuf::from(socket));
+        }
+        if let Some(file) = self.option("ssl_ca") {
+            options = options.ssl_ca(file);
+        }
+        if let Some(file) = self.option("ssl_cert") {
+            options = options.ssl_client_cert(file);
+        }
+        if let Some(file) = self.option("ssl_key") {
+            options = options.ssl_client_key(file);
+        }
+        Ok(options)
+    }
+
+    fn character_set(&self) -> Result<&str, ConnectionStringError> {
+        match self.option("charset") {
+            None => Ok("utf8"),
+            Some(name @ ("utf8" | "utf8mb3" | "utf8mb4")) => Ok(name),
+            Some(name) => Err(ConnectionStringError::CharacterSet(name.to_owned())),
+        }
+    }
+
+    /// PyMySQL encrypts when any ssl option is given, checks the certificate when it has an authority to check it by,
+    /// and then the host name too unless told otherwise. mysqlclient's `ssl_mode` says it in one word.
+    fn ssl_mode(&self) -> Result<MySqlSslMode, ConnectionStringError> {
+        if let Some(mode) = self.option("ssl_mode") {
+            return mode.parse().map_err(|_| ConnectionStringError::Value {
+                option: "ssl_mode".to_owned(),
+                value: mode.to_owned(),
+            });
+        }
+        if self.flag("ssl_disabled")? == Some(true) {
+            return Ok(MySqlSslMode::Disabled);
+        }
+        let check_certificate = self.flag("ssl_verify_cert")?;
+        let check_host = self.flag("ssl_check_hostname")?.or(self.flag("ssl_verify_identity")?);
+        let authority = self.option("ssl_ca").is_some();
+        let asked_for = authority
+            || check_certificate == Some(true)
+            || ["ssl_cert", "ssl_key", "ssl"]
+                .iter()
+                .any(|option| self.option(option).is_some());
+        Ok(match (asked_for, authority, check_certificate, check_host) {
+            (false, ..) => MySqlSslMode::Disabled,
+            (true, false, _, _) | (true, true, Some(false), _) => MySqlSslMode::Required,
+            (true, true, _, Some(false)) => MySqlSslMode::VerifyCa,
+            (true, true, _, _) => MySqlSslMode::VerifyIdentity,
+        })
+    }
+}
+
+/// Takes off `user:password@`. The user ends at the first `:` or `@`, the password at the next `@`, so that neither a
+/// `/` nor a `?` in a password ends it; a text without `@` before the path has no credentials.
+fn split_credentials(text: &str) -> (Option<&str>, &str) {
+    let Some(user_end) = text.find([':', '/', '@']) else {
+        return (None, text);
+    };
+    let at = match text.as_bytes().get(user_end) {
+        Some(b'@') => Some(user_end),
+        Some(b':') => text[user_end..].find('@').map(|offset| user_end + offset),
+        _ => None,
+    };
+    match at {
+        Some(at) => (Some(&text[..at]), &text[at + 1..]),
+        None => (None, text),
+    }
+}
+
+fn split_address(address: &str) -> Result<(Option<String>, Option<u16>), ConnectionStringError> {
+    let (host, port) = match address.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => match address.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (address, None),
+        },
+    };
+    let port = match port.filter(|port| !port.is_empty()) {
+        Some(port) => Some(port.parse().map_err(|_| ConnectionStringError::Port(port.to_owned()))?),
+        None => None,
+    };
+    Ok((Some(host).filter(|host| !host.is_empty()).map(str::to_owned), port))
+}
+
+fn parse_query(query: &str) -> Vec<(String, String)> {
+    url::form_urlencoded::parse(query.as_bytes())
+        .into_owned()
+        .filter(|(_, value)| !value.is_empty())
+        .collect()
+}
+
+fn decode(text: &str) -> Result<String, ConnectionStringError> {
+    let decoded = percent_decode_str(text)
+        .decode_utf8()
+        .map_err(|_| ConnectionStringError::Encoding)?;
+    Ok(decoded.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> ConnectionString {
+        ConnectionString::parse(text).expect("a good connection string")
+    }
+
+    #[test]
+    fn the_usual_form() {
+        let parts =
+            parsed("mysql+pymysql://heat:s%40cret@db.example:3307/heat?charset=utf8&unix_socket=%2Frun%2Fm.sock");
+        assert_eq!(parts.user.as_deref(), Some("heat"));
+        assert_eq!(parts.password.as_deref(), Some("s@cret"));
+        assert_eq!(parts.host.as_deref(), Some("db.example"));
+        assert_eq!(parts.port, Some(3307));
+        assert_eq!(parts.database.as_deref(), Some("heat"));
+        assert_eq!(parts.option("unix_socket"), Some("/run/m.sock"));
+    }
+
+    #[test]
+    fn passwords_with_slashes_questions_and_colons() {
+        let parts = parsed("mysql://heat:a/b?c:d@host/heat");
+        assert_eq!(parts.password.as_deref(), Some("a/b?c:d"));
+        assert_eq!(parts.host.as_deref(), Some("host"));
+    }
+
+    #[test]
+    fn parts_that_are_missing() {
+        let parts = parsed("mysql:///heat");
+        assert_eq!(
+            (parts.user, parts.host, parts.database.as_deref()),
+            (None, None, Some("heat"))
+        );
+        let parts = parsed("mariadb+pymysql://root@[::1]:3306");
+        assert_eq!((parts.user.as_deref(), parts.password), (Some("root"), None));
+        assert_eq!(
+            (parts.host.as_deref(), parts.port, parts.database),
+            (Some("::1"), Some(3306), None)
+        );
+        assert_eq!(parsed("mysql://host:3306/x").port, Some(3306));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        let error = |text| ConnectionString::parse(text).expect_err("a bad connection string");
+        assert_eq!(error("heat"), ConnectionStringError::NoScheme);
+        assert_eq!(
+            error("sqlite:///heat.db"),
+            ConnectionStringError::UnsupportedDatabase("sqlite".into())
+        );
+        assert_eq!(error("mysql://h:port/x"), ConnectionStringError::Port("port".into()));
+        let latin = parsed("mysql://h/x?charset=latin1")
+            .connect_options()
+            .expect_err("not UTF-8");
+        assert_eq!(latin, ConnectionStringError::CharacterSet("latin1".into()));
+    }
+
+    #[test]
+    fn encryption_follows_the_driver_that_the_string_is_written_for() {
+        let mode = |query: &str| {
+            format!(
+                "{:?}",
+                parsed(&format!("mysql://h/x?{query}")).ssl_mode().expect("a mode")
+            )
+        };
+        assert_eq!(mode(""), "Disabled");
+        assert_eq!(mode("ssl_ca=/ca.pem"), "VerifyIdentity");
+        assert_eq!(mode("ssl_ca=/ca.pem&ssl_check_hostname=false"), "VerifyCa");
+        assert_eq!(mode("ssl_ca=/ca.pem&ssl_verify_cert=false"), "Required");
+        assert_eq!(mode("ssl_cert=/c.pem&ssl_key=/k.pem"), "Required");
+        assert_eq!(mode("ssl_mode=VERIFY_CA"), "VerifyCa");
+        assert_eq!(mode("ssl_disabled=true&ssl_ca=/ca.pem"), "Disabled");
+    }
+
+    #[test]
+    fn parameters_are_added_to_the_query() {
+        let mut options = DatabaseOptions::new("mysql://h/x?charset=utf8");
+        options.connection_parameters = "charset=latin1".to_owned();
+        assert!(options.connect_options().is_err());
+        assert_eq!(options.most_connections(), 55);
+    }
+}

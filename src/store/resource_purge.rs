@@ -1,0 +1,45 @@
+//! How resources leave the table.
+
+use sqlx::Row;
+
+use super::error::StoreError;
+use super::session::Session;
+
+impl Session {
+    /// Deletes a resource with its data and stored attributes. A transaction of its own. False if it was gone.
+    pub async fn resource_delete(&mut self, id: i64) -> Result<bool, StoreError> {
+        let sql = "SELECT attr_data_id FROM resource WHERE id = ?";
+        let attr_id: Option<Option<i64>> = sqlx::query_scalar(sql)
+            .bind(id)
+            .fetch_optional(self.statement())
+            .await?;
+        let Some(attr_id) = attr_id else { return Ok(false) };
+        self.delete_ids("resource", &[id]).await?;
+        self.delete_ids("resource_properties_data", attr_id.as_slice()).await?;
+        Ok(true)
+    }
+
+    /// Removes the resources of a stack that are deleted, and the templates that only they referred to. A transaction
+    /// of its own. Returns how many resources there were.
+    ///
+    /// Their properties stay, for the events that name them.
+    pub async fn resources_purge_deleted(&mut self, stack_id: &str) -> Result<u64, StoreError> {
+        let sql = "SELECT id, attr_data_id, current_template_id FROM resource \
+                   WHERE stack_id = ? AND action = 'DELETE' AND status = 'COMPLETE'";
+        let rows = sqlx::query(sql).bind(stack_id).fetch_all(self.statement()).await?;
+        let mut resources = Vec::new();
+        let mut attributes = Vec::new();
+        let mut templates = Vec::new();
+        for row in &rows {
+            resources.push(row.try_get("id")?);
+            attributes.extend(row.try_get::<Option<i64>, _>("attr_data_id")?);
+            templates.extend(row.try_get::<Option<i64>, _>("current_template_id")?);
+        }
+        templates.sort_unstable();
+        templates.dedup();
+        let purged = self.delete_ids("resource", &resources).await?;
+        self.delete_ids("resource_properties_data", &attributes).await?;
+        self.raw_templates_delete_unused(&templates).await?;
+        Ok(purged)
+    }
+}

@@ -1,0 +1,498 @@
+//! Table `stack`.
+
+use chrono::NaiveDateTime;
+use sqlx::Row;
+use sqlx::mysql::MySqlRow;
+
+use super::assignments::{Assignments, from_columns};
+use super::error::StoreError;
+use super::probe::Probe;
+use super::raw_template::RawTemplate;
+use super::session::{Session, SwapStatement};
+use super::swap::Swap;
+use super::text::{JSON_NULL, Repertoire, json_from_column};
+use super::value::SqlValue;
+
+/// A stack without its graph (`current_deps`), which few want and which can be large.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stack {
+    pub id: String,
+    pub created_at: NaiveDateTime,
+    pub updated_at: Option<NaiveDateTime>,
+    pub deleted_at: Option<NaiveDateTime>,
+    pub name: String,
+    pub raw_template_id: i64,
+    pub prev_raw_template_id: Option<i64>,
+    pub user_creds_id: Option<i64>,
+    pub username: Option<String>,
+    pub owner_id: Option<String>,
+    pub action: Option<String>,
+    pub status: Option<String>,
+    pub status_reason: Option<String>,
+    pub timeout: Option<i64>,
+    pub tenant: Option<String>,
+    pub disable_rollback: bool,
+    pub stack_user_project_id: Option<String>,
+    pub backup: bool,
+    pub nested_depth: i64,
+    pub convergence: bool,
+    pub current_traversal: Option<String>,
+    pub parent_resource_name: Option<String>,
+}
+
+/// A stack with what a worker needs of it, read in one statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadedStack {
+    pub stack: Stack,
+    /// JSON text.
+    pub current_deps: Option<String>,
+    pub template: RawTemplate,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StackStatus {
+    pub action: Option<String>,
+    pub status: Option<String>,
+    pub status_reason: Option<String>,
+    pub updated_at: Option<NaiveDateTime>,
+}
+
+/// Whose stacks are seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// An administrator, or the engine itself.
+    Everyone,
+    /// A project, or the project that a stack made for its own users.
+    Project(String),
+}
+
+/// Whether stacks are found that are marked as deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deleted {
+    Hidden,
+    Shown,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewStack {
+    pub id: String,
+    pub name: String,
+    pub raw_template_id: i64,
+    pub prev_raw_template_id: Option<i64>,
+    pub user_creds_id: Option<i64>,
+    pub username: Option<String>,
+    pub owner_id: Option<String>,
+    pub action: Option<String>,
+    pub status: Option<String>,
+    pub status_reason: Option<String>,
+    pub timeout: Option<i64>,
+    pub tenant: Option<String>,
+    pub disable_rollback: bool,
+    pub stack_user_project_id: Option<String>,
+    pub backup: bool,
+    pub nested_depth: i64,
+    pub convergence: bool,
+    pub current_traversal: Option<String>,
+    /// JSON text.
+    pub current_deps: Option<String>,
+    pub parent_resource_name: Option<String>,
+    pub updated_at: Option<NaiveDateTime>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum StackCreation {
+    /// With the time that the row carries.
+    Created(NaiveDateTime),
+    /// An older stack of the project has the name; nothing was written.
+    NameTaken,
+}
+
+/// New values for columns; what is `None` stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StackChanges {
+    pub name: Option<String>,
+    pub raw_template_id: Option<i64>,
+    pub prev_raw_template_id: Option<Option<i64>>,
+    pub user_creds_id: Option<Option<i64>>,
+    pub username: Option<Option<String>>,
+    pub owner_id: Option<Option<String>>,
+    pub action: Option<String>,
+    pub status: Option<String>,
+    pub status_reason: Option<String>,
+    pub timeout: Option<Option<i64>>,
+    pub tenant: Option<Option<String>>,
+    pub disable_rollback: Option<bool>,
+    pub stack_user_project_id: Option<Option<String>>,
+    pub backup: Option<bool>,
+    pub nested_depth: Option<i64>,
+    pub convergence: Option<bool>,
+    pub current_traversal: Option<String>,
+    /// JSON text.
+    pub current_deps: Option<Option<String>>,
+    pub parent_resource_name: Option<Option<String>>,
+    pub updated_at: Option<Option<NaiveDateTime>>,
+}
+
+impl StackChanges {
+    fn assignments(&self, repertoire: Repertoire) -> Assignments {
+        let mut columns = Assignments::default();
+        columns.set_given("name", &self.name);
+        columns.set_given("raw_template_id", &self.raw_template_id);
+        columns.set_given("prev_raw_template_id", &self.prev_raw_template_id);
+        columns.set_given("user_creds_id", &self.user_creds_id);
+        columns.set_given("username", &self.username);
+        columns.set_given("owner_id", &self.owner_id);
+        columns.set_given("action", &self.action);
+        columns.set_given("status", &self.status);
+        let reason = self
+            .status_reason
+            .as_deref()
+            .map(|reason| repertoire.status_reason(reason));
+        columns.set_given("status_reason", &reason);
+        columns.set_given("timeout", &self.timeout);
+        columns.set_given("tenant", &self.tenant);
+        columns.set_given("disable_rollback", &self.disable_rollback);
+        columns.set_given("stack_user_project_id", &self.stack_user_project_id);
+        columns.set_given("backup", &self.backup);
+        columns.set_given("nested_depth", &self.nested_depth);
+        columns.set_given("convergence", &self.convergence);
+        columns.set_given("current_traversal", &self.current_traversal);
+        let deps = self
+            .current_deps
+            .as_ref()
+            .map(|deps| deps.as_deref().unwrap_or(JSON_NULL).to_owned());
+        columns.set_given("current_deps", &deps);
+        columns.set_given("parent_resource_name", &self.parent_resource_name);
+        columns.set_given("updated_at", &self.updated_at);
+        columns
+    }
+}
+
+impl NewStack {
+    fn assignments(&self, repertoire: Repertoire, created_at: NaiveDateTime) -> Assignments {
+        let mut columns = Assignments::default();
+        columns.set("id", self.id.clone());
+        columns.set("created_at", created_at);
+        columns.set("updated_at", self.updated_at);
+        columns.set("name", self.name.clone());
+        columns.set("raw_template_id", self.raw_template_id);
+        columns.set("prev_raw_template_id", self.prev_raw_template_id);
+        columns.set("user_creds_id", self.user_creds_id);
+        columns.set("username", self.username.clone());
+        columns.set("owner_id", self.owner_id.clone());
+        columns.set("action", self.action.clone());
+        columns.set("status", self.status.clone());
+        columns.set(
+            "status_reason",
+            self.status_reason
+                .as_deref()
+                .map(|reason| repertoire.status_reason(reason)),
+        );
+        columns.set("timeout", self.timeout);
+        columns.set("tenant", self.tenant.clone());
+        columns.set("disable_rollback", self.disable_rollback);
+        columns.set("stack_user_project_id", self.stack_user_project_id.clone());
+        columns.set("backup", self.backup);
+        columns.set("nested_depth", self.nested_depth);
+        columns.set("convergence", self.convergence);
+        columns.set("current_traversal", self.current_traversal.clone());
+        columns.set("current_deps", self.current_deps.as_deref().unwrap_or(JSON_NULL));
+        columns.set("parent_resource_name", self.parent_resource_name.clone());
+        columns
+    }
+}
+
+/// The columns of [`Stack`], of a table that the statement calls `s`.
+pub(super) const STACK_COLUMNS: &str = "s.id, s.created_at, s.updated_at, s.deleted_at, s.name, s.raw_template_id, \
+     s.prev_raw_template_id, s.user_creds_id, s.username, s.owner_id, s.action, s.status, s.status_reason, s.timeout, \
+     s.tenant, s.disable_rollback, s.stack_user_project_id, s.backup, s.nested_depth, s.convergence, \
+     s.current_traversal, s.parent_resource_name";
+
+const PROJECT_CONDITION: &str = "(s.tenant = ? OR s.stack_user_project_id = ?)";
+
+/// The rows of old releases have NULL where new ones have 0.
+fn flag(row: &MySqlRow, column: &str) -> Result<bool, sqlx::Error> {
+    Ok(row.try_get::<Option<bool>, _>(column)?.unwrap_or(false))
+}
+
+pub(super) fn stack_from_row(row: &MySqlRow) -> Result<Stack, sqlx::Error> {
+    Ok(from_columns!(row => Stack {
+        id, created_at, updated_at, deleted_at, name, raw_template_id, prev_raw_template_id, user_creds_id, username,
+        owner_id, action, status, status_reason, timeout, tenant, stack_user_project_id, current_traversal,
+        parent_resource_name,
+    } with {
+        disable_rollback: flag(row, "disable_rollback")?,
+        backup: flag(row, "backup")?,
+        nested_depth: row.try_get::<Option<i64>, _>("nested_depth")?.unwrap_or(0),
+        convergence: flag(row, "convergence")?,
+    }))
+}
+
+fn loaded_stack_from_row(row: &MySqlRow) -> Result<LoadedStack, sqlx::Error> {
+    let stack = stack_from_row(row)?;
+    Ok(LoadedStack {
+        template: RawTemplate {
+            id: stack.raw_template_id,
+            template: json_from_column(row.try_get("template")?),
+            environment: json_from_column(row.try_get("environment")?),
+            files: json_from_column(row.try_get("files")?),
+            files_id: row.try_get("files_id")?,
+        },
+        current_deps: json_from_column(row.try_get("current_deps")?),
+        stack,
+    })
+}
+
+impl Session {
+    pub async fn stack_get(&mut self, id: &str, scope: &Scope, deleted: Deleted) -> Result<Option<Stack>, StoreError> {
+        let row = self.stack_row(STACK_COLUMNS, "stack s", id, scope, deleted).await?;
+        Ok(row.as_ref().map(stack_from_row).transpose()?)
+    }
+
+    /// A stack with its graph and template, in one statement.
+    pub async fn stack_load(
+        &mut self,
+        id: &str,
+        scope: &Scope,
+        deleted: Deleted,
+    ) -> Result<Option<LoadedStack>, StoreError> {
+        let columns = format!("{STACK_COLUMNS}, s.current_deps, t.template, t.environment, t.files, t.files_id");
+        let tables = "stack s JOIN raw_template t ON t.id = s.raw_template_id";
+        let row = self.stack_row(&columns, tables, id, scope, deleted).await?;
+        Ok(row.as_ref().map(loaded_stack_from_row).transpose()?)
+    }
+
+    async fn stack_row(
+        &mut self,
+        columns: &str,
+        tables: &str,
+        id: &str,
+        scope: &Scope,
+        deleted: Deleted,
+    ) -> Result<Option<MySqlRow>, StoreError> {
+        let mut sql = format!("SELECT {columns} FROM {tables} WHERE s.id = ?");
+        let mut values = vec![SqlValue::from(id)];
+        if deleted == Deleted::Hidden {
+            sql.push_str(" AND s.deleted_at IS NULL");
+        }
+        if let Scope::Project(project) = scope {
+            sql.push_str(&format!(" AND {PROJECT_CONDITION}"));
+            values.extend([project.as_str().into(), project.as_str().into()]);
+        }
+        self.fetch_optional(sql, &values).await
+    }
+
+    /// The oldest stack of a project with that name.
+    pub async fn stack_get_by_name(
+        &mut self,
+        name: &str,
+        project: &str,
+        deleted: Deleted,
+    ) -> Result<Option<Stack>, StoreError> {
+        let condition = if deleted == Deleted::Hidden {
+            " AND s.deleted_at IS NULL"
+        } else {
+            ""
+        };
+        let sql = format!(
+            "SELECT {STACK_COLUMNS} FROM stack s WHERE s.name = ? AND {PROJECT_CONDITION}{condition} \
+             ORDER BY s.created_at, s.id LIMIT 1"
+        );
+        let row = self
+            .fetch_optional(sql, &[name.into(), project.into(), project.into()])
+            .await?;
+        Ok(row.as_ref().map(stack_from_row).transpose()?)
+    }
+
+    /// A nested stack of that name; `owner_id` is the stack that it is nested in, `None` for one that is not nested.
+    pub async fn stack_get_by_name_and_owner(
+        &mut self,
+        name: &str,
+        project: &str,
+        owner_id: Option<&str>,
+    ) -> Result<Option<Stack>, StoreError> {
+        let sql = format!(
+            "SELECT {STACK_COLUMNS} FROM stack s WHERE s.name = ? AND {PROJECT_CONDITION} \
+             AND s.owner_id <=> ? AND s.deleted_at IS NULL ORDER BY s.created_at, s.id LIMIT 1"
+        );
+        let owner = SqlValue::Text(owner_id.map(str::to_owned));
+        let row = self
+            .fetch_optional(sql, &[name.into(), project.into(), project.into(), owner])
+            .await?;
+        Ok(row.as_ref().map(stack_from_row).transpose()?)
+    }
+
+    pub async fn stack_get_status(&mut self, id: &str) -> Result<Option<StackStatus>, StoreError> {
+        let sql = "SELECT action, status, status_reason, updated_at FROM stack WHERE id = ?";
+        let row = sqlx::query(sql).bind(id).fetch_optional(self.statement()).await?;
+        let status = row.map(|row| -> Result<_, sqlx::Error> {
+            Ok(from_columns!(&row => StackStatus { action, status, status_reason, updated_at }))
+        });
+        Ok(status.transpose()?)
+    }
+
+    /// The traversal that a stack is in, the cheapest way to see whether a message is of yesterday.
+    pub async fn stack_current_traversal(&mut self, id: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT current_traversal FROM stack WHERE id = ? AND deleted_at IS NULL";
+        let traversal = sqlx::query_scalar(sql)
+            .bind(id)
+            .fetch_optional(self.statement())
+            .await?;
+        Ok(traversal.flatten())
+    }
+
+    /// Creates a stack. A transaction of its own, since it looks for an older one of the same name afterwards: looking
+    /// before would not notice one that is being created at the same time.
+    pub async fn stack_create(&mut self, stack: &NewStack) -> Result<StackCreation, StoreError> {
+        let created_at = self.now();
+        let row = stack.assignments(self.repertoire(), created_at);
+        self.insert_all("stack", &[row], " ON DUPLICATE KEY UPDATE id = VALUES(id)")
+            .await?;
+        self.add_probe(Probe::new(
+            "SELECT 1 FROM stack WHERE id = ?",
+            vec![stack.id.as_str().into()],
+        ));
+        let project = stack.tenant.as_deref().unwrap_or_default();
+        let earliest = self.stack_get_by_name(&stack.name, project, Deleted::Hidden).await?;
+        match earliest {
+            Some(earliest) if earliest.id != stack.id => {
+                sqlx::query("DELETE FROM stack WHERE id = ?")
+                    .bind(&stack.id)
+                    .execute(self.statement())
+                    .await?;
+                Ok(StackCreation::NameTaken)
+            }
+            Some(own) => Ok(StackCreation::Created(own.created_at)),
+            None => Ok(StackCreation::Created(created_at)),
+        }
+    }
+
+    /// Writes the changes if the stack is still in the traversal that is expected (`None`: in whichever).
+    pub async fn stack_swap(
+        &mut self,
+        id: &str,
+        expected_traversal: Option<&str>,
+        changes: &StackChanges,
+    ) -> Result<Swap, StoreError> {
+        let mut columns = changes.assignments(self.repertoire());
+        if columns.is_empty() {
+            columns.set("id", id);
+        }
+        let expected = if expected_traversal.is_some() {
+            "current_traversal = ?"
+        } else {
+            ""
+        };
+        self.swap(SwapStatement {
+            table: "stack",
+            key: "id = ? AND deleted_at IS NULL",
+            key_values: vec![id.into()],
+            expected,
+            expected_values: expected_traversal.into_iter().map(SqlValue::from).collect(),
+            changes: &columns,
+        })
+        .await
+    }
+
+    /// Marks a stack as deleted, and removes resources that it still has. Lock, tags and events stay for the purge.
+    pub async fn stack_delete(&mut self, id: &str) -> Result<Swap, StoreError> {
+        let sql = "SELECT id, attr_data_id FROM resource WHERE stack_id = ?";
+        let rows = sqlx::query(sql).bind(id).fetch_all(self.statement()).await?;
+        let mut resources = Vec::new();
+        let mut attributes = Vec::new();
+        for row in &rows {
+            resources.push(row.try_get("id")?);
+            attributes.extend(row.try_get::<Option<i64>, _>("attr_data_id")?);
+        }
+        let marked = sqlx::query("UPDATE stack SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL")
+            .bind(self.now())
+            .bind(id)
+            .execute(self.statement())
+            .await?;
+        if marked.rows_affected() == 0 {
+            return Ok(Swap::Gone);
+        }
+        self.delete_ids("resource", &resources).await?;
+        self.delete_ids("resource_properties_data", &attributes).await?;
+        self.add_probe(Probe::new(
+            "SELECT 1 FROM stack WHERE id = ? AND deleted_at IS NOT NULL",
+            vec![id.into()],
+        ));
+        Ok(Swap::Updated)
+    }
+
+    /// The stack at the top of the tree that a stack is nested in.
+    pub async fn stack_root_id(&mut self, id: &str) -> Result<Option<String>, StoreError> {
+        let mut current = id.to_owned();
+        loop {
+            let sql = "SELECT owner_id FROM stack WHERE id = ? AND deleted_at IS NULL";
+            let owner: Option<Option<String>> = sqlx::query_scalar(sql)
+                .bind(&current)
+                .fetch_optional(self.statement())
+                .await?;
+            match owner {
+                None => return Ok(None),
+                Some(None) => return Ok(Some(current)),
+                Some(Some(owner)) if owner.is_empty() => return Ok(Some(current)),
+                Some(Some(owner)) => current = owner,
+            }
+        }
+    }
+
+    /// The stacks directly inside a stack, without backups.
+    pub async fn stacks_by_owner(&mut self, owner_id: &str, deleted: Deleted) -> Result<Vec<Stack>, StoreError> {
+        let condition = if deleted == Deleted::Hidden {
+            " AND s.deleted_at IS NULL"
+        } else {
+            ""
+        };
+        let sql = format!("SELECT {STACK_COLUMNS} FROM stack s WHERE s.owner_id = ? AND s.backup = 0{condition}");
+        let rows = self.fetch_all(sql, &[owner_id.into()]).await?;
+        Ok(rows.iter().map(stack_from_row).collect::<Result<_, _>>()?)
+    }
+
+    /// All stacks of the tree below a stack, each before those inside it: a statement for each level of the tree.
+    pub async fn stacks_below(&mut self, root_id: &str, deleted: Deleted) -> Result<Vec<Stack>, StoreError> {
+        let mut levels: Vec<Vec<Stack>> = Vec::new();
+        let mut owners = vec![root_id.to_owned()];
+        let condition = if deleted == Deleted::Hidden {
+            " AND s.deleted_at IS NULL"
+        } else {
+            ""
+        };
+        while !owners.is_empty() {
+            let sql = format!(
+                "SELECT {STACK_COLUMNS} FROM stack s WHERE s.owner_id IN ({}) AND s.backup = 0{condition}",
+                super::value::placeholders(owners.len())
+            );
+            let values: Vec<_> = owners.into_iter().map(SqlValue::from).collect();
+            let rows = self.fetch_once(sql, &values).await?;
+            let level: Vec<Stack> = rows.iter().map(stack_from_row).collect::<Result<_, _>>()?;
+            owners = level.iter().map(|stack| stack.id.clone()).collect();
+            levels.push(level);
+        }
+        Ok(depth_first(root_id, levels))
+    }
+}
+
+/// Puts the levels of a tree in the order of a walk from the root.
+fn depth_first(root_id: &str, levels: Vec<Vec<Stack>>) -> Vec<Stack> {
+    let mut children: std::collections::HashMap<String, Vec<Stack>> = std::collections::HashMap::new();
+    for stack in levels.into_iter().flatten() {
+        children
+            .entry(stack.owner_id.clone().unwrap_or_default())
+            .or_default()
+            .push(stack);
+    }
+    let mut waiting = children.remove(root_id).unwrap_or_default();
+    waiting.reverse();
+    let mut ordered = Vec::new();
+    while let Some(stack) = waiting.pop() {
+        if let Some(inside) = children.remove(&stack.id) {
+            waiting.extend(inside.into_iter().rev());
+        }
+        ordered.push(stack);
+    }
+    ordered
+}
