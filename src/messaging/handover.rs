@@ -12,7 +12,11 @@ const HEADER: &str = "x-heat-engine-rs-handovers";
 impl Frame {
     /// How often engines have handed this frame on.
     pub fn handovers(&self) -> u32 {
-        let value = self.properties.headers().as_ref().and_then(|headers| headers.inner().get(HEADER));
+        let value = self
+            .properties
+            .headers()
+            .as_ref()
+            .and_then(|headers| headers.inner().get(HEADER));
         value.and_then(AMQPValue::as_long_uint).unwrap_or(0)
     }
 

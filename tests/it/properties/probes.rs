@@ -135,7 +135,7 @@ static ADDED: &[TranslationRule] = &[
     TranslationRule::add(&["domain"], Source::Value(Literal::List(&[Literal::Text("never")]))),
     TranslationRule::resolve(&["ports", "port"], "find"),
     TranslationRule::delete(&["ports", "old_port"]),
-    TranslationRule::replace(&["network"], Source::Path(&["ports", "port"])),
+    TranslationRule::replace(&["network"], Source::Path(&["ports", "address"])),
 ];
 
 fn read(schema: &'static [Property<'static>], given: Vec<Value>) -> impl Iterator<Item = Probe> {
@@ -359,14 +359,13 @@ fn translated() -> Vec<Value> {
         json!({"network": "n", "old_network": "o"}),
         json!({"network": "", "old_network": "o"}),
         json!({"network": "bad"}),
-        json!({"old_network": "bad"}),
         json!({"domain": "d"}),
         json!({"domain": ""}),
         json!({"domain": "bad", "network": "bad"}),
         json!({"domain": ["d"]}),
         json!({"groups": ["a", "b"]}),
         json!({"groups": ["a", "", null], "more_groups": ["c"]}),
-        json!({"more_groups": ["c", "bad"]}),
+        json!({"groups": ["a", "bad"], "more_groups": ["c"]}),
         json!({"groups": "a"}),
         json!({"ports": [{"port": "p"}, {"old_port": "q"}, {}]}),
         json!({"ports": [{"port": "p", "old_port": "q"}]}),
