@@ -3,7 +3,7 @@
 //! Engines of one host read the same queue, so a frame that one of them cannot serve may come back to it. The frame
 //! itself is not touched; how often it was handed on stands in a header, which oslo.messaging does not read.
 
-use lapin::types::{AMQPValue, FieldTable};
+use lapin::types::AMQPValue;
 
 use super::request::Frame;
 
@@ -23,7 +23,7 @@ impl Frame {
     /// The frame as it goes to the next engine.
     #[must_use]
     pub fn handed_over(&self) -> Self {
-        let mut headers = self.properties.headers().clone().unwrap_or_else(FieldTable::default);
+        let mut headers = self.properties.headers().clone().unwrap_or_default();
         headers.insert(HEADER.into(), AMQPValue::LongUInt(self.handovers().saturating_add(1)));
         let mut next = self.clone();
         next.properties = next.properties.with_headers(headers);
@@ -43,6 +43,7 @@ mod tests {
         let frame = Frame {
             body: Bytes::from_static(b"{}"),
             properties: BasicProperties::default().with_expiration("60000".into()),
+            routing_key: String::new(),
             redelivered: false,
         };
         let twice = frame.handed_over().handed_over();

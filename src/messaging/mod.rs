@@ -1,18 +1,34 @@
-//! The only room that names AMQP: topology, envelope, RPC server and client, notifications, as oslo.messaging has them.
+//! The only room that names AMQP: what oslo.messaging is to a Python engine.
+//!
+//! A [`Bus`] keeps the connections up; requests come in through an [`RpcServer`] and go out through an [`RpcClient`];
+//! a [`Notifier`] tells other services what happened. Everything that can be seen on the broker (exchanges, queues,
+//! frames) equals what a Python engine under the same options makes, for both kinds share it.
 
 mod bus;
+mod connection;
+mod declare;
+mod envelope;
 mod fault;
 mod handover;
 mod notifier;
 mod options;
+mod publisher;
+mod queue_manager;
+mod replies;
+mod reply_queue;
 mod request;
 mod rpc_client;
 mod rpc_server;
+mod settlement;
+mod tls;
+mod topology;
+mod transport_url;
+mod version;
 
-pub use bus::{Bus, Health, PublishError, SetupError};
-pub use fault::Fault;
+pub use bus::{Bus, Health, HealthWatch, PublishError, SetupError};
+pub use fault::{Exception, Fault};
 pub use notifier::Notifier;
-pub use options::{FailoverStrategy, LoginMethod, NotificationDriver, NotificationOptions, Options, RabbitOptions};
-pub use request::{Answer, Dispatch, Frame, Request};
+pub use options::Options;
+pub use request::{Answer, Dispatch, Frame, Receipt, ReplyAddress, Request};
 pub use rpc_client::{CallError, RpcClient, Target};
 pub use rpc_server::{RpcServer, ServerOptions};

@@ -1,34 +1,300 @@
-//! Notifications for other services (`orchestration.stack.create.start` and the like).
+//! Notifications for other services (`orchestration.stack.create.start` and the like), in the background: the work that
+//! they tell of does not wait for the broker.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{NaiveDateTime, Timelike};
 use serde_json::{Map, Value};
+use tokio::sync::{mpsc, watch};
 
-use super::bus::{Bus, SetupError};
-use super::options::NotificationOptions;
+use super::bus::{Bus, PublishError, SetupError};
+use super::envelope;
+use super::publisher::{Destination, Outgoing, properties};
+use super::queue_manager::hex_id;
+use super::request::pack_context;
 use crate::clock::Clock;
+use crate::python::json::dumps;
+use crate::settings::NotificationSettings;
 
-/// Sends notifications in the background; a cheap handle.
+/// Notifications held while the broker is away. Who notifies after that waits.
+const BACKLOG: usize = 10_000;
+/// What one attempt may take where `retry` limits their number.
+const ATTEMPT: Duration = Duration::from_secs(10);
+const MASKED: &str = "***";
+/// Parts of names whose values stay out of the log.
+const SECRET_NAMES: [&str; 8] = [
+    "pass",
+    "token",
+    "secret",
+    "private_key",
+    "credential",
+    "auth",
+    "pswd",
+    "session_key",
+];
+
+/// A `driver` of `[oslo_messaging_notifications]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Driver {
+    /// Without an envelope.
+    Messaging,
+    MessagingV2,
+    Log,
+}
+
+/// Sends notifications; a cheap handle.
 #[derive(Clone, Debug)]
-pub struct Notifier {}
+pub struct Notifier {
+    /// None: nobody is told anything.
+    sender: Option<mpsc::Sender<Notification>>,
+    drivers: Arc<[Driver]>,
+    clock: Clock,
+    /// Sent, or given up.
+    done: watch::Receiver<u64>,
+    queued: Arc<watch::Sender<u64>>,
+    /// The bus of notifications, if it is not that of RPC.
+    own_bus: Option<Bus>,
+}
+
+#[derive(Debug)]
+struct Notification {
+    message: Map<String, Value>,
+    priority: String,
+}
 
 impl Notifier {
-    /// Publishes on `rpc_bus` unless the options name a transport of their own.
-    pub fn start(_options: NotificationOptions, _rpc_bus: &Bus, _clock: Clock) -> Result<Self, SetupError> {
-        Ok(Self {})
+    /// Publishes on `rpc_bus` unless the settings name a transport of their own.
+    pub fn start(settings: &NotificationSettings, rpc_bus: &Bus, clock: Clock) -> Result<Self, SetupError> {
+        let drivers: Arc<[Driver]> = settings.drivers.iter().filter_map(|name| driver(name)).collect();
+        let (queued, _) = watch::channel(0);
+        let (done_sender, done) = watch::channel(0);
+        let publishes = drivers.iter().any(|driver| *driver != Driver::Log);
+        let mut notifier = Self {
+            sender: None,
+            drivers,
+            clock: clock.clone(),
+            done,
+            queued: Arc::new(queued),
+            own_bus: None,
+        };
+        if !publishes {
+            return Ok(notifier);
+        }
+        let bus = match &settings.transport_url {
+            None => rpc_bus.clone(),
+            Some(url) => {
+                let mut options = rpc_bus.options().clone();
+                options.transport.transport_url = url.clone();
+                let bus = Bus::open(options, clock.clone())?;
+                notifier.own_bus = Some(bus.clone());
+                bus
+            }
+        };
+        let (sender, queue) = mpsc::channel(BACKLOG);
+        let publisher = Publisher {
+            bus,
+            drivers: notifier.drivers.clone(),
+            topics: settings.topics.clone(),
+            retry: u32::try_from(settings.retry).ok(),
+            done: done_sender,
+        };
+        tokio::spawn(publisher.run(queue));
+        notifier.sender = Some(sender);
+        Ok(notifier)
     }
 
     /// Queues a notification. Waits only if thousands of them are waiting for the broker already.
     ///
-    /// `priority` as oslo writes it into the message (`INFO`, `ERROR`); `context` without credentials.
+    /// `priority` is as oslo.messaging writes it into the message (`INFO`, `ERROR`); `context` has no credentials.
     pub async fn notify(
         &self,
-        _context: &Map<String, Value>,
-        _publisher_id: &str,
-        _event_type: &str,
-        _priority: &str,
-        _payload: Value,
+        context: &Map<String, Value>,
+        publisher_id: &str,
+        event_type: &str,
+        priority: &str,
+        payload: Value,
     ) {
+        if self.drivers.is_empty() {
+            return;
+        }
+        let mut message = Map::new();
+        message.insert("message_id".to_owned(), self.clock.new_uuid().into());
+        message.insert("publisher_id".to_owned(), publisher_id.into());
+        message.insert("event_type".to_owned(), event_type.into());
+        message.insert("priority".to_owned(), priority.into());
+        message.insert("payload".to_owned(), payload);
+        message.insert("timestamp".to_owned(), python_text(self.clock.utc_now()).into());
+        if self.drivers.contains(&Driver::Log) {
+            log(&message, event_type, priority);
+        }
+        let Some(sender) = &self.sender else {
+            return;
+        };
+        message.insert("_unique_id".to_owned(), hex_id(&self.clock).into());
+        pack_context(&mut message, context);
+        let notification = Notification {
+            message,
+            priority: priority.to_ascii_lowercase(),
+        };
+        self.queued.send_modify(|count| *count += 1);
+        if sender.send(notification).await.is_err() {
+            tracing::error!(event_type, "dropped a notification: the bus is closed");
+        }
     }
 
-    /// Resolves when everything queued is out.
-    pub async fn flushed(&self) {}
+    /// Resolves when everything queued so far is out, or given up.
+    pub async fn flushed(&self) {
+        let queued = *self.queued.borrow();
+        let _ = self.done.clone().wait_for(|done| *done >= queued).await;
+    }
+
+    /// Closes the connections that are the notifications' own.
+    pub async fn close(&self) {
+        if let Some(bus) = &self.own_bus {
+            bus.close().await;
+        }
+    }
+}
+
+fn driver(name: &str) -> Option<Driver> {
+    match name {
+        "messaging" => Some(Driver::Messaging),
+        "messagingv2" => Some(Driver::MessagingV2),
+        "log" => Some(Driver::Log),
+        "noop" | "test" | "" => None,
+        _ => {
+            tracing::error!(
+                driver = name,
+                "this driver of [oslo_messaging_notifications] is not supported; it gets no notifications"
+            );
+            None
+        }
+    }
+}
+
+/// `str()` of a Python datetime: the fraction is left out where it is zero.
+fn python_text(time: NaiveDateTime) -> String {
+    match time.nanosecond() / 1000 {
+        0 => time.format("%Y-%m-%d %H:%M:%S").to_string(),
+        micros => format!("{}.{micros:06}", time.format("%Y-%m-%d %H:%M:%S")),
+    }
+}
+
+struct Publisher {
+    bus: Bus,
+    drivers: Arc<[Driver]>,
+    topics: Vec<String>,
+    /// Attempts after the first; `None`: without end.
+    retry: Option<u32>,
+    done: watch::Sender<u64>,
+}
+
+impl Publisher {
+    /// One after the other, so that `start` is never read after `end`.
+    async fn run(self, mut queue: mpsc::Receiver<Notification>) {
+        while let Some(notification) = queue.recv().await {
+            for driver in self.drivers.iter() {
+                let body = match driver {
+                    Driver::MessagingV2 => envelope::seal(notification.message.clone()),
+                    Driver::Messaging => envelope::bare(notification.message.clone()),
+                    Driver::Log => continue,
+                };
+                for topic in &self.topics {
+                    let queue = format!("{topic}.{}", notification.priority);
+                    let queue = self.bus.shared.topology.notification_queue(&queue);
+                    self.publish(&Outgoing {
+                        routing_key: queue.name.clone(),
+                        to: Destination::Kept(Box::new(queue)),
+                        mandatory: false,
+                        body: body.clone(),
+                        properties: properties(None),
+                    })
+                    .await;
+                }
+            }
+            self.done.send_modify(|count| *count += 1);
+        }
+    }
+
+    async fn publish(&self, frame: &Outgoing) {
+        let publisher = &self.bus.shared.publisher;
+        let sent = match self.retry {
+            None => publisher.publish(frame, None).await,
+            Some(retry) => {
+                let patience = ATTEMPT.saturating_mul(retry.saturating_add(1));
+                publisher
+                    .publish(frame, Some(tokio::time::Instant::now() + patience))
+                    .await
+            }
+        };
+        match sent {
+            Ok(()) => {}
+            Err(PublishError::Closed) => tracing::warn!(topic = frame.routing_key, "dropped a notification at the end"),
+            Err(error) => tracing::error!(topic = frame.routing_key, %error, "could not send a notification"),
+        }
+    }
+}
+
+fn log(message: &Map<String, Value>, event_type: &str, priority: &str) {
+    let text = dumps(&masked(&Value::Object(message.clone())));
+    match priority {
+        "DEBUG" => tracing::debug!(target: "oslo.messaging.notification", event_type, "{text}"),
+        "WARN" => tracing::warn!(target: "oslo.messaging.notification", event_type, "{text}"),
+        "ERROR" | "CRITICAL" => tracing::error!(target: "oslo.messaging.notification", event_type, "{text}"),
+        _ => tracing::info!(target: "oslo.messaging.notification", event_type, "{text}"),
+    }
+}
+
+fn masked(value: &Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| {
+                (
+                    name.clone(),
+                    if is_secret(name, value) {
+                        MASKED.into()
+                    } else {
+                        masked(value)
+                    },
+                )
+            })
+            .collect(),
+        Value::Array(items) => items.iter().map(masked).collect(),
+        other => other.clone(),
+    }
+}
+
+fn is_secret(name: &str, value: &Value) -> bool {
+    let name = name.to_ascii_lowercase();
+    value.is_string() && SECRET_NAMES.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chrono::NaiveDate;
+    use serde_json::json;
+
+    #[test]
+    fn time_is_pythons() {
+        let time = |micro| {
+            NaiveDate::from_ymd_opt(2026, 11, 29)
+                .unwrap()
+                .and_hms_micro_opt(14, 5, 3, micro)
+                .unwrap()
+        };
+        assert_eq!(python_text(time(741)), "2026-11-29 14:05:03.000741");
+        assert_eq!(python_text(time(0)), "2026-11-29 14:05:03");
+    }
+
+    #[test]
+    fn secrets_stay_out_of_the_log() {
+        let masked = masked(&json!({"payload": [{"admin_password": "x", "name": "y", "auth_token": "z"}]}));
+        assert_eq!(
+            masked,
+            json!({"payload": [{"admin_password": "***", "name": "y", "auth_token": "***"}]})
+        );
+    }
 }

@@ -1,164 +1,223 @@
-//! What the wire needs to know, in the terms of `[DEFAULT]`, `[oslo_messaging_rabbit]` and
-//! `[oslo_messaging_notifications]`.
+//! What the wire needs to know: the operator's settings, and the query of the transport URL on top of them.
 
-use std::path::PathBuf;
 use std::time::Duration;
+
+use secrecy::ExposeSecret;
+
+use super::bus::SetupError;
+use super::transport_url::TransportUrl;
+use crate::settings::option::OptionSpec;
+use crate::settings::value::OptionValue;
+use crate::settings::{FailoverStrategy, LoginMethod, MessagingSettings, RabbitSettings, TransportSettings, reference};
+
+const RABBIT_GROUP: &str = "oslo_messaging_rabbit";
 
 /// How to reach the brokers, and how to behave on them.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// `[DEFAULT] transport_url`; its query part overrides fields of [`RabbitOptions`] by name.
-    pub transport_url: String,
-    /// `[DEFAULT] control_exchange`; Heat's own default is `heat`.
-    pub control_exchange: String,
-    /// `[DEFAULT] rpc_response_timeout`: how long a call waits unless it says otherwise.
-    pub rpc_response_timeout: Duration,
-    /// `[DEFAULT] rpc_ping_enabled`: answer `oslo_rpc_server_ping` with `pong`.
-    pub rpc_ping_enabled: bool,
-    pub rabbit: RabbitOptions,
+    pub transport: TransportSettings,
+    pub rabbit: RabbitSettings,
+    /// What this process is called in the broker's list of connections.
+    pub connection_name: String,
     /// Frames larger than this are dropped before anybody parses them.
     pub max_frame_bytes: usize,
-    /// What this process is called on the broker's list of connections.
-    pub connection_name: String,
 }
 
-impl Default for Options {
-    fn default() -> Self {
+impl Options {
+    pub fn new(settings: &MessagingSettings) -> Self {
         Self {
-            transport_url: "rabbit://".to_owned(),
-            control_exchange: "heat".to_owned(),
-            rpc_response_timeout: Duration::from_secs(60),
-            rpc_ping_enabled: false,
-            rabbit: RabbitOptions::default(),
-            max_frame_bytes: 100 * 1024 * 1024,
+            transport: settings.transport.clone(),
+            rabbit: settings.rabbit.clone(),
             connection_name: "heat-engine".to_owned(),
+            max_frame_bytes: 100 * 1024 * 1024,
         }
+    }
+
+    /// Reads the URL, and lets its query override the settings; refuses what we cannot do.
+    pub(super) fn resolve(&mut self) -> Result<TransportUrl, SetupError> {
+        let url = TransportUrl::parse(self.transport.transport_url.expose_secret())?;
+        for (name, text) in &url.overrides {
+            override_option(&mut self.rabbit, name, text)?;
+        }
+        check(&self.rabbit)?;
+        Ok(url)
     }
 }
 
-/// `[oslo_messaging_rabbit]`, field by field; the names are those of the options.
-#[derive(Clone, Debug)]
-pub struct RabbitOptions {
-    pub ssl: bool,
-    pub ssl_version: String,
-    pub ssl_key_file: Option<PathBuf>,
-    pub ssl_cert_file: Option<PathBuf>,
-    pub ssl_ca_file: Option<PathBuf>,
-    pub ssl_enforce_hostname_verification: bool,
-    pub kombu_reconnect_delay: Duration,
-    pub kombu_reconnect_splay: Duration,
-    pub kombu_compression: Option<String>,
-    pub kombu_missing_consumer_retry_timeout: Duration,
-    pub kombu_failover_strategy: FailoverStrategy,
-    pub rabbit_login_method: LoginMethod,
-    pub rabbit_retry_interval: Duration,
-    pub rabbit_retry_backoff: Duration,
-    pub rabbit_interval_max: Duration,
-    pub rabbit_ha_queues: bool,
-    pub rabbit_quorum_queue: bool,
-    pub rabbit_transient_quorum_queue: bool,
-    pub rabbit_quorum_delivery_limit: u32,
-    pub rabbit_quorum_max_memory_length: u32,
-    pub rabbit_quorum_max_memory_bytes: u32,
-    pub rabbit_transient_queues_ttl: Duration,
-    pub rabbit_qos_prefetch_count: u16,
-    pub rabbit_stream_fanout: bool,
-    pub heartbeat_timeout_threshold: Duration,
-    pub direct_mandatory_flag: bool,
-    pub enable_cancel_on_failover: bool,
-    pub amqp_durable_queues: bool,
-    pub amqp_auto_delete: bool,
-    pub use_queue_manager: bool,
-    pub hostname: String,
-    pub processname: String,
-}
-
-impl Default for RabbitOptions {
-    fn default() -> Self {
-        Self {
-            ssl: false,
-            ssl_version: String::new(),
-            ssl_key_file: None,
-            ssl_cert_file: None,
-            ssl_ca_file: None,
-            ssl_enforce_hostname_verification: true,
-            kombu_reconnect_delay: Duration::from_secs(1),
-            kombu_reconnect_splay: Duration::ZERO,
-            kombu_compression: None,
-            kombu_missing_consumer_retry_timeout: Duration::from_secs(60),
-            kombu_failover_strategy: FailoverStrategy::RoundRobin,
-            rabbit_login_method: LoginMethod::Amqplain,
-            rabbit_retry_interval: Duration::from_secs(1),
-            rabbit_retry_backoff: Duration::from_secs(2),
-            rabbit_interval_max: Duration::from_secs(30),
-            rabbit_ha_queues: false,
-            rabbit_quorum_queue: false,
-            rabbit_transient_quorum_queue: false,
-            rabbit_quorum_delivery_limit: 0,
-            rabbit_quorum_max_memory_length: 0,
-            rabbit_quorum_max_memory_bytes: 0,
-            rabbit_transient_queues_ttl: Duration::from_secs(1800),
-            rabbit_qos_prefetch_count: 0,
-            rabbit_stream_fanout: false,
-            heartbeat_timeout_threshold: Duration::from_secs(60),
-            direct_mandatory_flag: true,
-            enable_cancel_on_failover: false,
-            amqp_durable_queues: false,
-            amqp_auto_delete: false,
-            use_queue_manager: false,
-            hostname: String::new(),
-            processname: "heat-engine".to_owned(),
-        }
+/// Sets an option by its name, as an item of the query does. oslo.messaging refuses names that are no options.
+fn override_option(rabbit: &mut RabbitSettings, name: &str, text: &str) -> Result<(), SetupError> {
+    let spec = specification(name).ok_or_else(|| SetupError::UnknownOption(name.to_owned()))?;
+    let value = OptionValue::from_text(spec.kind, text).map_err(|problem| invalid(name, problem))?;
+    match value {
+        OptionValue::Boolean(truth) => set_boolean(rabbit, name, truth),
+        OptionValue::Integer(number) => set_integer(rabbit, name, number),
+        OptionValue::Number(number) => set_seconds(rabbit, name, number),
+        OptionValue::Text(text) => set_text(rabbit, name, text),
+        OptionValue::Unset | OptionValue::Texts(_) => Ok(()),
     }
 }
 
-/// `kombu_failover_strategy`: which broker is tried next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FailoverStrategy {
-    RoundRobin,
-    Shuffle,
+fn specification(name: &str) -> Option<&'static OptionSpec> {
+    reference::group(RABBIT_GROUP)?.option(name)
 }
 
-/// `rabbit_login_method`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoginMethod {
-    Plain,
-    Amqplain,
-    External,
-    RabbitCrDemo,
+// The options that are missing here are those that the settings read and do not honour.
+
+fn set_boolean(rabbit: &mut RabbitSettings, name: &str, truth: bool) -> Result<(), SetupError> {
+    match name {
+        "amqp_durable_queues" => rabbit.amqp_durable_queues = truth,
+        "amqp_auto_delete" => rabbit.amqp_auto_delete = truth,
+        "ssl" => rabbit.ssl = truth,
+        "ssl_enforce_hostname_verification" => rabbit.ssl_enforce_hostname_verification = truth,
+        "rabbit_ha_queues" => rabbit.rabbit_ha_queues = truth,
+        "rabbit_quorum_queue" => rabbit.rabbit_quorum_queue = truth,
+        "rabbit_transient_quorum_queue" => rabbit.rabbit_transient_quorum_queue = truth,
+        "enable_cancel_on_failover" => rabbit.enable_cancel_on_failover = truth,
+        "use_queue_manager" => rabbit.use_queue_manager = truth,
+        "rabbit_stream_fanout" => rabbit.rabbit_stream_fanout = truth,
+        _ => {}
+    }
+    Ok(())
 }
 
-/// `[oslo_messaging_notifications]`.
-#[derive(Clone, Debug)]
-pub struct NotificationOptions {
-    pub drivers: Vec<NotificationDriver>,
-    pub topics: Vec<String>,
-    /// Where notifications go, if not where RPC goes.
-    pub transport_url: Option<String>,
-    /// Attempts after the first for each notification; `None` tries for ever.
-    pub retry: Option<u32>,
-    /// Notifications held while the broker is away; when it is full, `notify` waits.
-    pub backlog: usize,
-}
-
-impl Default for NotificationOptions {
-    fn default() -> Self {
-        Self {
-            drivers: Vec::new(),
-            topics: vec!["notifications".to_owned()],
-            transport_url: None,
-            retry: None,
-            backlog: 10_000,
+fn set_integer(rabbit: &mut RabbitSettings, name: &str, number: i64) -> Result<(), SetupError> {
+    let seconds = || {
+        let seconds = u64::try_from(number).map_err(|_| invalid(name, format!("{number} is not a number of seconds")));
+        seconds.map(Duration::from_secs)
+    };
+    match name {
+        "kombu_missing_consumer_retry_timeout" => rabbit.kombu_missing_consumer_retry_timeout = seconds()?,
+        "rabbit_retry_interval" => rabbit.rabbit_retry_interval = seconds()?,
+        "rabbit_retry_backoff" => rabbit.rabbit_retry_backoff = seconds()?,
+        "rabbit_interval_max" => rabbit.rabbit_interval_max = seconds()?,
+        "heartbeat_timeout_threshold" => rabbit.heartbeat_timeout_threshold = seconds()?,
+        "rabbit_quorum_delivery_limit" => rabbit.rabbit_quorum_delivery_limit = number,
+        "rabbit_quorum_max_memory_length" => rabbit.rabbit_quorum_max_memory_length = number,
+        "rabbit_quorum_max_memory_bytes" => rabbit.rabbit_quorum_max_memory_bytes = number,
+        "rabbit_transient_queues_ttl" => rabbit.rabbit_transient_queues_ttl = number,
+        "rabbit_qos_prefetch_count" => {
+            rabbit.rabbit_qos_prefetch_count =
+                u16::try_from(number).map_err(|_| invalid(name, format!("{number} is not between 0 and 65535")))?;
         }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn set_seconds(rabbit: &mut RabbitSettings, name: &str, number: f64) -> Result<(), SetupError> {
+    let seconds = Duration::try_from_secs_f64(number)
+        .map_err(|_| invalid(name, format!("{number} is not a number of seconds")))?;
+    match name {
+        "kombu_reconnect_delay" => rabbit.kombu_reconnect_delay = seconds,
+        "kombu_reconnect_splay" => rabbit.kombu_reconnect_splay = seconds,
+        _ => {}
+    }
+    Ok(())
+}
+
+fn set_text(rabbit: &mut RabbitSettings, name: &str, text: String) -> Result<(), SetupError> {
+    match name {
+        "ssl_key_file" => rabbit.ssl_key_file = text,
+        "ssl_cert_file" => rabbit.ssl_cert_file = text,
+        "ssl_ca_file" => rabbit.ssl_ca_file = text,
+        "kombu_compression" => rabbit.kombu_compression = Some(text),
+        "hostname" => rabbit.hostname = text,
+        "processname" => rabbit.processname = text,
+        "kombu_failover_strategy" if text == "shuffle" => rabbit.kombu_failover_strategy = FailoverStrategy::Shuffle,
+        "kombu_failover_strategy" => rabbit.kombu_failover_strategy = FailoverStrategy::RoundRobin,
+        "rabbit_login_method" => {
+            rabbit.rabbit_login_method = match text.as_str() {
+                "PLAIN" => LoginMethod::Plain,
+                "EXTERNAL" => LoginMethod::External,
+                "RABBIT-CR-DEMO" => LoginMethod::RabbitCrDemo,
+                _ => LoginMethod::AmqPlain,
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn check(rabbit: &RabbitSettings) -> Result<(), SetupError> {
+    if rabbit.rabbit_ha_queues && (rabbit.rabbit_quorum_queue || rabbit.rabbit_transient_quorum_queue) {
+        let problem = "a queue is either mirrored or a quorum queue; switch one of the two off";
+        return Err(invalid("rabbit_ha_queues", problem));
+    }
+    if rabbit.rabbit_stream_fanout {
+        let problem = "stream queues are not supported; switch it off for all services that talk to Heat";
+        return Err(invalid("rabbit_stream_fanout", problem));
+    }
+    if let Some(compression) = &rabbit.kombu_compression {
+        tracing::warn!(compression, "kombu_compression is ignored: frames are sent as they are");
+    }
+    Ok(())
+}
+
+pub(super) fn invalid(option: &str, problem: impl Into<String>) -> SetupError {
+    SetupError::Option {
+        option: option.to_owned(),
+        problem: problem.into(),
     }
 }
 
-/// A `driver` of `[oslo_messaging_notifications]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotificationDriver {
-    /// Without an envelope.
-    Messaging,
-    MessagingV2,
-    Log,
-    Noop,
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+    use rstest::rstest;
+
+    fn options(query: &str) -> Options {
+        let mut options = Options::new(&Settings::defaults().messaging);
+        options.transport.transport_url = format!("rabbit://h/v?{query}").into();
+        options
+    }
+
+    #[test]
+    fn the_query_of_the_url_overrides_settings() {
+        let mut options =
+            options("ssl=1&kombu_failover_strategy=shuffle&rabbit_retry_interval=7&kombu_reconnect_delay=.5");
+        options.resolve().unwrap();
+        let rabbit = options.rabbit;
+        assert!(rabbit.ssl);
+        assert_eq!(rabbit.kombu_failover_strategy, FailoverStrategy::Shuffle);
+        assert_eq!(rabbit.rabbit_retry_interval, Duration::from_secs(7));
+        assert_eq!(rabbit.kombu_reconnect_delay, Duration::from_millis(500));
+    }
+
+    #[rstest]
+    #[case("no_such_option=1")]
+    #[case("ssl=perhaps")]
+    #[case("rabbit_retry_interval=0")]
+    #[case("kombu_failover_strategy=random")]
+    #[case("rabbit_qos_prefetch_count=70000")]
+    #[case("rabbit_stream_fanout=true")]
+    #[case("rabbit_ha_queues=true&rabbit_quorum_queue=true")]
+    fn refuses(#[case] query: &str) {
+        assert!(options(query).resolve().is_err());
+    }
+
+    #[test]
+    fn every_option_is_set_or_on_purpose_not() {
+        use crate::settings::option::{Kind, Treatment};
+        let rabbit = Settings::defaults().messaging.rabbit;
+        for spec in reference::group(RABBIT_GROUP).unwrap().options() {
+            let text = match spec.kind {
+                Kind::Boolean => "true",
+                Kind::Choice { values, .. } => values[values.len() - 1],
+                Kind::Text => "text",
+                _ => "4",
+            };
+            let mut changed = rabbit.clone();
+            override_option(&mut changed, spec.name, text).unwrap();
+            let honoured = spec.treatment == Treatment::Honoured;
+            // Not ours to honour: how often lapin checks for heartbeats.
+            let exempt =
+                spec.name == "heartbeat_rate" || format!("{rabbit:?}").contains(&format!("{}: true", spec.name));
+            assert!(
+                exempt || honoured == (format!("{changed:?}") != format!("{rabbit:?}")),
+                "{}",
+                spec.name
+            );
+        }
+    }
 }

@@ -1,9 +1,36 @@
 //! Serves the requests of a target.
+//!
+//! oslo.messaging acknowledges a request when it arrives, and loses it with the process. Here a request is
+//! acknowledged by its handler, or for it when it returns; what a process holds unacknowledged when it dies goes to
+//! another engine. No request can hurt another: each has a task of its own, and a panic ends in an error for its
+//! caller alone.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::bus::Bus;
-use super::request::Dispatch;
+use futures_util::{FutureExt, StreamExt};
+use lapin::message::Delivery;
+use lapin::options::{BasicCancelOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions};
+use lapin::{Channel, Consumer};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::bus::{Bus, SetupError};
+use super::connection::Live;
+use super::declare::{DeclareError, declare_queue, delete_own_queue, short, table};
+use super::envelope;
+use super::fault::Fault;
+use super::replies::Replies;
+use super::request::{Answer, Dispatch, Frame, Incoming, Request};
+use super::settlement::{Admission, Ending, Ledger, Settlement, Verdict};
+use super::topology::QueueDeclaration;
+use super::version;
+
+const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
+const PING: &str = "oslo_rpc_server_ping";
+const PING_VERSION: &str = "1.0";
 
 /// What a server listens on, and how much of it at a time.
 #[derive(Clone, Debug)]
@@ -14,39 +41,415 @@ pub struct ServerOptions {
     pub version: String,
     /// Requests worked on at the same time.
     pub concurrency: usize,
-    /// Unacknowledged messages that the broker may have out to us on each queue; 0 is no limit.
+    /// Unacknowledged requests that the broker may have out to us from each queue. 0 is no limit, and takes
+    /// from other engines what they could begin with sooner. A handler that acknowledges early makes room.
     pub prefetch: u16,
 }
 
 /// A running server.
 #[derive(Debug)]
 pub struct RpcServer {
-    bus: Bus,
+    shared: Arc<Shared>,
+    subscribed: watch::Receiver<usize>,
+    fanout_queue: String,
 }
 
+struct Shared {
+    bus: Bus,
+    options: ServerOptions,
+    dispatch: Arc<dyn Dispatch>,
+    ledger: Ledger,
+    replies: Replies,
+    places: Arc<Semaphore>,
+    /// Requests from their first byte to their reply.
+    requests: TaskTracker,
+    /// The tasks that hold the subscriptions, until `closed`.
+    readers: TaskTracker,
+    stopped: CancellationToken,
+    closed: CancellationToken,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+const QUEUES: usize = 3;
+
 impl RpcServer {
-    pub(super) fn start(bus: Bus, _options: ServerOptions, _dispatch: Arc<dyn Dispatch>) -> Self {
-        Self { bus }
+    pub(super) fn start(bus: Bus, options: ServerOptions, dispatch: Arc<dyn Dispatch>) -> Result<Self, SetupError> {
+        let topology = &bus.shared.topology;
+        let unique = bus.shared.queue_names.unique().map_err(SetupError::QueueName)?;
+        let fanout = topology.fanout_queue(&options.topic, &unique);
+        let fanout_queue = fanout.name.clone();
+        let queues: [QueueDeclaration; QUEUES] = [
+            topology.topic_queue(&options.topic),
+            topology.topic_queue(&format!("{}.{}", options.topic, options.server)),
+            fanout,
+        ];
+        let shared = Arc::new(Shared {
+            places: Arc::new(Semaphore::new(options.concurrency.clamp(1, Semaphore::MAX_PERMITS))),
+            replies: Replies::new(bus.clone()),
+            stopped: bus.shared.closed.child_token(),
+            closed: bus.shared.closed.child_token(),
+            bus,
+            options,
+            dispatch,
+            ledger: Ledger::default(),
+            requests: TaskTracker::new(),
+            readers: TaskTracker::new(),
+        });
+        let (count, subscribed) = watch::channel(0);
+        for (queue, tag) in queues.into_iter().zip(1..) {
+            let reader = QueueReader {
+                shared: shared.clone(),
+                queue,
+                tag,
+                subscribed: count.clone(),
+            };
+            shared.readers.spawn(reader.run());
+        }
+        Ok(Self {
+            shared,
+            subscribed,
+            fanout_queue,
+        })
     }
 
     /// Resolves once all queues are consumed.
-    pub async fn ready(&self) {}
+    pub async fn ready(&self) {
+        let _ = self.subscribed.clone().wait_for(|count| *count == QUEUES).await;
+    }
 
-    /// Takes no new requests; what was delivered but not begun goes back to its queue.
-    pub async fn stop_consuming(&self) {}
+    /// Takes no new requests; what was delivered but not begun goes back to its queue. What has begun goes on, and can
+    /// still be acknowledged.
+    pub async fn stop_consuming(&self) {
+        self.shared.stopped.cancel();
+        let _ = self.subscribed.clone().wait_for(|count| *count == 0).await;
+    }
 
-    /// Requests being worked on.
+    /// Requests being worked on or answered.
     pub fn running(&self) -> usize {
-        0
+        self.shared.requests.len()
     }
 
-    /// Resolves when no request is being worked on and every reply is out.
-    pub async fn idle(&self) {}
-
-    /// Ends at once; what is unacknowledged goes back to its queue.
-    pub async fn close(self) {}
-
-    pub fn bus(&self) -> &Bus {
-        &self.bus
+    /// Resolves when no request is being worked on and every reply is out. To be awaited after `stop_consuming`.
+    pub async fn idle(&self) {
+        self.shared.requests.close();
+        self.shared.requests.wait().await;
     }
+
+    /// Ends: what is unacknowledged goes back to its queue. The queue for messages to all servers goes too, unless its
+    /// name is made to be found again.
+    pub async fn close(self) {
+        self.stop_consuming().await;
+        self.shared.closed.cancel();
+        self.shared.readers.close();
+        self.shared.readers.wait().await;
+        if self.shared.bus.options().rabbit.use_queue_manager {
+            return;
+        }
+        let link = self.shared.bus.shared.consuming.clone();
+        let live = link.state().borrow().live.clone();
+        if let Some(live) = live
+            && let Err(error) = delete_own_queue(&live, &self.fanout_queue).await
+        {
+            tracing::debug!(queue = self.fanout_queue, %error, "left a queue behind; it will expire");
+        }
+    }
+}
+
+/// Consumes one queue, through lost connections and deletions.
+struct QueueReader {
+    shared: Arc<Shared>,
+    queue: QueueDeclaration,
+    tag: u16,
+    subscribed: watch::Sender<usize>,
+}
+
+impl QueueReader {
+    async fn run(self) {
+        let link = self.shared.bus.shared.consuming.clone();
+        while let Some(Ok(live)) = self.shared.stopped.run_until_cancelled(link.live()).await {
+            if let Err(error) = self.consume(&live).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(
+                    queue = self.queue.name,
+                    error,
+                    "the subscription failed; subscribing again"
+                );
+            }
+            self.shared
+                .stopped
+                .run_until_cancelled(tokio::time::sleep(PAUSE_AFTER_ERROR))
+                .await;
+        }
+    }
+
+    /// Consumes for as long as the connection lasts.
+    async fn consume(&self, live: &Live) -> Result<(), DeclareError> {
+        let channel = live.channel().await?;
+        let prefetch = self.shared.options.prefetch;
+        if prefetch > 0 {
+            channel.basic_qos(prefetch, BasicQosOptions::default()).await?;
+        }
+        while live.is_up() && channel.status().connected() {
+            declare_queue(live, &self.queue).await?;
+            let consumer = self.subscribe(&channel).await?;
+            self.subscribed.send_modify(|count| *count += 1);
+            let stopped = self.take_deliveries(&channel, consumer).await;
+            self.subscribed.send_modify(|count| *count -= 1);
+            if stopped {
+                // Requests that are still running are acknowledged through this channel.
+                self.shared.closed.cancelled().await;
+                let _ = channel.close(200, "OK".into()).await;
+                return Ok(());
+            }
+            // The broker has cancelled us: the queue was deleted, or its node is gone. The channel is as good as before.
+            tracing::warn!(
+                queue = self.queue.name,
+                "the broker ended the subscription; subscribing again"
+            );
+            tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+        }
+        Ok(())
+    }
+
+    async fn subscribe(&self, channel: &Channel) -> Result<Consumer, DeclareError> {
+        let arguments = table(&self.shared.bus.shared.topology.consumer_arguments());
+        let tag = self.tag.to_string().as_str().into();
+        let consumer = channel.basic_consume(short(&self.queue.name)?, tag, BasicConsumeOptions::default(), arguments);
+        Ok(consumer.await?)
+    }
+
+    /// Starts a task for each delivery; whether it was told to stop, or the subscription ended by itself.
+    async fn take_deliveries(&self, channel: &Channel, mut consumer: Consumer) -> bool {
+        loop {
+            let next = tokio::select! {
+                biased;
+                () = self.shared.stopped.cancelled() => {
+                    self.unsubscribe(channel, consumer).await;
+                    return true;
+                }
+                next = consumer.next() => next,
+            };
+            let delivery = match next {
+                Some(Ok(delivery)) => delivery,
+                Some(Err(error)) => {
+                    tracing::warn!(queue = self.queue.name, %error, "the subscription was lost");
+                    return false;
+                }
+                None => return false,
+            };
+            tokio::select! {
+                place = self.shared.places.clone().acquire_owned() => {
+                    let Ok(place) = place else { return true };
+                    self.shared.requests.spawn(handle(self.shared.clone(), delivery, place));
+                }
+                () = self.shared.stopped.cancelled() => give_back(&delivery).await,
+            }
+        }
+    }
+
+    async fn unsubscribe(&self, channel: &Channel, mut consumer: Consumer) {
+        let tag = self.tag.to_string().as_str().into();
+        if let Err(error) = channel.basic_cancel(tag, BasicCancelOptions::default()).await {
+            tracing::debug!(queue = self.queue.name, %error, "the subscription was gone already");
+        }
+        while let Some(Ok(delivery)) = consumer.next().await {
+            give_back(&delivery).await;
+        }
+    }
+}
+
+async fn give_back(delivery: &Delivery) {
+    let options = BasicNackOptions {
+        requeue: true,
+        multiple: false,
+    };
+    if let Err(error) = delivery.acker.nack(options).await {
+        tracing::debug!(%error, "the broker takes a delivery back by itself: the connection is gone");
+    }
+}
+
+/// One delivery from its arrival to its reply.
+async fn handle(shared: Arc<Shared>, delivery: Delivery, place: OwnedSemaphorePermit) {
+    let settlement = Settlement::new(delivery.acker.clone());
+    let Some(incoming) = read(&shared, &delivery, &settlement).await else {
+        return;
+    };
+    let unique_id = incoming.unique_id.clone();
+    if let Some(unique_id) = &unique_id {
+        match shared.ledger.admit(unique_id, &delivery.acker, &settlement) {
+            Admission::New => {}
+            Admission::Running => {
+                tracing::info!(
+                    unique_id,
+                    method = incoming.method,
+                    "a request came again while it is worked on"
+                );
+                return;
+            }
+            Admission::Finished => {
+                tracing::info!(
+                    unique_id,
+                    method = incoming.method,
+                    "dropped a request that was done before"
+                );
+                settlement.acknowledge().await;
+                return;
+            }
+        }
+    }
+    let reply_to = incoming.reply_to.clone();
+    let outcome = work(&shared, incoming, delivery, settlement.clone()).await;
+    let handed_over = matches!(outcome, Ok(Answer::HandedOver));
+    settlement.acknowledge().await;
+    let requeued = settlement.verdict() == Some(Verdict::Requeued);
+    if let Some(unique_id) = &unique_id {
+        let ending = if requeued || handed_over {
+            Ending::PassedOn
+        } else {
+            Ending::Finished
+        };
+        shared.ledger.finish(unique_id, &settlement, ending);
+    }
+    drop(place);
+    let outcome = match outcome {
+        Ok(Answer::Value(value)) => Ok(value),
+        Ok(Answer::HandedOver) => return,
+        Err(fault) => Err(fault),
+    };
+    if let (Some(reply_to), false) = (reply_to, requeued) {
+        shared.replies.send(&reply_to, outcome).await;
+    }
+}
+
+/// Takes the request out of a frame. A frame that holds none is logged and dropped; nobody else can do more with it.
+async fn read(shared: &Shared, delivery: &Delivery, settlement: &Settlement) -> Option<Incoming> {
+    let compressed = delivery
+        .properties
+        .headers()
+        .as_ref()
+        .is_some_and(|headers| headers.inner().keys().any(|name| name.as_str() == "compression"));
+    let message = if compressed {
+        Err(envelope::Unreadable::Compressed)
+    } else {
+        envelope::open(&delivery.data, shared.bus.options().max_frame_bytes)
+    };
+    let message = match message {
+        Ok(message) => message,
+        Err(error) => {
+            log_unreadable(delivery, &error);
+            settlement.acknowledge().await;
+            return None;
+        }
+    };
+    match Incoming::read(message) {
+        Ok(incoming) => Some(incoming),
+        Err(malformed) => {
+            tracing::error!(
+                routing_key = delivery.routing_key.as_str(),
+                tag = delivery.delivery_tag,
+                unique_id = malformed.unique_id,
+                message_id = malformed.reply_to.as_ref().map(|address| address.message_id.as_str()),
+                problem = malformed.problem,
+                "dropped a malformed request"
+            );
+            settlement.acknowledge().await;
+            if let Some(reply_to) = &malformed.reply_to {
+                shared
+                    .replies
+                    .send(reply_to, Err(Fault::malformed(&malformed.problem)))
+                    .await;
+            }
+            None
+        }
+    }
+}
+
+fn log_unreadable(delivery: &Delivery, error: &envelope::Unreadable) {
+    tracing::error!(
+        routing_key = delivery.routing_key.as_str(),
+        tag = delivery.delivery_tag,
+        error = error as &dyn std::error::Error,
+        "dropped a frame that cannot be read"
+    );
+}
+
+async fn work(
+    shared: &Shared,
+    incoming: Incoming,
+    delivery: Delivery,
+    settlement: Arc<Settlement>,
+) -> Result<Answer, Fault> {
+    if incoming.method == PING && shared.bus.options().transport.rpc_ping_enabled {
+        check_version(PING_VERSION, &incoming)?;
+        return Ok(Answer::Value("pong".into()));
+    }
+    check_version(&shared.options.version, &incoming)?;
+    if incoming.method.starts_with('_') || !shared.dispatch.contains(&incoming.method) {
+        tracing::warn!(
+            method = incoming.method,
+            unique_id = incoming.unique_id,
+            "there is no such method"
+        );
+        return Err(Fault::no_such_method(&incoming.method));
+    }
+    let method = incoming.method.clone();
+    let unique_id = incoming.unique_id.clone();
+    let signs_of_life = incoming.reply_to.clone().zip(incoming.call_monitor_timeout);
+    let request = Request {
+        method: incoming.method,
+        arguments: incoming.arguments,
+        context: incoming.context,
+        version: incoming.version,
+        unique_id: incoming.unique_id,
+        reply_to: incoming.reply_to,
+        frame: Frame {
+            body: delivery.data.into(),
+            properties: delivery.properties,
+            routing_key: String::from(delivery.routing_key),
+            redelivered: delivery.redelivered,
+        },
+        settlement,
+    };
+    let working = AssertUnwindSafe(shared.dispatch.call(request)).catch_unwind();
+    let worked = match signs_of_life {
+        None => working.await,
+        Some((reply_to, timeout)) => tokio::select! {
+            worked = working => worked,
+            never = shared.replies.send_signs_of_life(&reply_to, timeout / 2) => match never {},
+        },
+    };
+    worked.unwrap_or_else(|panic| {
+        let panic = panic_text(panic.as_ref());
+        tracing::error!(method, unique_id, panic, "a request ended in a panic");
+        Err(Fault::internal(format!(
+            "{method} failed inside the engine; its log says more"
+        )))
+    })
+}
+
+fn check_version(served: &str, incoming: &Incoming) -> Result<(), Fault> {
+    if incoming.namespace.is_none() && version::is_compatible(served, &incoming.version) {
+        return Ok(());
+    }
+    tracing::warn!(
+        method = incoming.method,
+        version = incoming.version,
+        namespace = incoming.namespace,
+        unique_id = incoming.unique_id,
+        "this version of the method is not served"
+    );
+    Err(Fault::unsupported_version(&incoming.version, &incoming.method))
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(no text)")
 }

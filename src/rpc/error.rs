@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::exception_formats;
 use crate::exception::{RemoteException, located_keywords};
-use crate::messaging::Fault;
+use crate::messaging::{Exception, Fault};
 
 /// Why a request has no result. The texts are those that clients show and match on.
 #[derive(Debug, thiserror::Error)]
@@ -167,7 +167,7 @@ impl From<RequestError> for Fault {
         let class = error.class().to_owned();
         let builtin = is_builtin(&class);
         let module = if builtin { "builtins" } else { "heat.common.exception" };
-        Fault {
+        Fault::from(Exception {
             keyword_arguments: if builtin { Map::new() } else { error.keywords(&message) },
             arguments: error.positional(&message),
             // heat-api cuts a message off where a traceback begins, and takes one without for its own.
@@ -178,7 +178,7 @@ impl From<RequestError> for Fault {
             module: module.to_owned(),
             class,
             message,
-        }
+        })
     }
 }
 
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(fault.class, "EntityNotFound");
         assert_eq!(fault.module, "heat.common.exception");
         assert_eq!(
-            Value::Object(fault.keyword_arguments),
+            Value::Object(fault.keyword_arguments.clone()),
             json!({"entity": "Stack", "name": "web"})
         );
         assert!(fault.arguments.is_empty());
@@ -230,7 +230,7 @@ mod tests {
         let fault = fault(NotServed::ResourceType("OS::No::Such".to_owned()).into());
         assert_eq!(fault.message, "The Resource Type (OS::No::Such) could not be found.");
         assert_eq!(
-            Value::Object(fault.keyword_arguments),
+            Value::Object(fault.keyword_arguments.clone()),
             json!({"entity": "Resource Type", "name": "OS::No::Such"})
         );
     }

@@ -29,8 +29,7 @@ pub const RABBIT_OPTIONS: &[OptionSpec] = &[
     text("ssl_key_file", ""),
     text("ssl_cert_file", ""),
     text("ssl_ca_file", ""),
-    boolean("ssl_enforce_hostname_verification", true)
-        .instead("the name of the broker is always verified, as the Python engine does since it deprecated the option"),
+    boolean("ssl_enforce_hostname_verification", true),
     boolean("ssl_enforce_fips_mode", false).instead("deprecated and without effect in the Python engine, too"),
     number("kombu_reconnect_delay", "1.0").between(0.0, 4.5),
     number("kombu_reconnect_splay", "0.0").min(0),
@@ -120,6 +119,8 @@ pub struct RabbitSettings {
     pub ssl_cert_file: String,
     /// Empty: the certificate authorities of the system.
     pub ssl_ca_file: String,
+    /// Whether the certificate must name the broker; its chain of trust is checked in any case.
+    pub ssl_enforce_hostname_verification: bool,
     #[serde(deserialize_with = "typed::seconds")]
     pub kombu_reconnect_delay: Duration,
     #[serde(deserialize_with = "typed::seconds")]

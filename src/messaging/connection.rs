@@ -1,0 +1,383 @@
+//! Keeps one connection to one of the brokers up.
+//!
+//! lapin can recover a connection by itself, but knows one host only and gives up in the end. So a supervisor walks the
+//! brokers of the transport URL for as long as it takes, and whoever uses the connection rebuilds what it had on the
+//! next one: channels, declarations, subscriptions.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use lapin::tcp::{AsyncTcpStream, RustlsConnector};
+use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo, SASLMechanism};
+use lapin::{Connection, ConnectionProperties, Event};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use super::options::Options;
+use super::transport_url::{Broker, TransportUrl};
+use crate::clock::Clock;
+use crate::settings::{FailoverStrategy, LoginMethod, RabbitSettings};
+
+const TCP_AND_TLS_PATIENCE: Duration = Duration::from_secs(10);
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(20);
+/// lapin tells of a lost connection by an event; this look is for the case that it does not.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A connection that works, or did a moment ago.
+pub(super) struct Live {
+    connection: Connection,
+    /// Tells connections apart; it grows.
+    generation: u64,
+    broker: String,
+    /// What was declared through this connection; declaring it once is enough.
+    declared: Mutex<HashSet<String>>,
+}
+
+impl Live {
+    pub(super) async fn channel(&self) -> lapin::Result<lapin::Channel> {
+        self.connection.create_channel().await
+    }
+
+    pub(super) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub(super) fn is_up(&self) -> bool {
+        self.connection.status().connected()
+    }
+
+    pub(super) fn has_declared(&self, name: &str) -> bool {
+        self.declared().contains(name)
+    }
+
+    pub(super) fn remember_declared(&self, name: &str) {
+        self.declared().insert(name.to_owned());
+    }
+
+    /// For when something that was declared may be gone again.
+    pub(super) fn forget_declared(&self) {
+        self.declared().clear();
+    }
+
+    fn declared(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.declared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for Live {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Live({}, generation {})", self.broker, self.generation)
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct LinkState {
+    pub(super) live: Option<Arc<Live>>,
+    /// The broker's reason for not reading what we publish.
+    pub(super) blocked: Option<String>,
+}
+
+impl LinkState {
+    pub(super) fn broker(&self) -> Option<String> {
+        self.live.as_ref().map(|live| live.broker.clone())
+    }
+}
+
+/// The end of the connection that its users hold.
+#[derive(Clone, Debug)]
+pub(super) struct Link {
+    state: watch::Receiver<LinkState>,
+}
+
+/// The bus was closed.
+#[derive(Debug)]
+pub(super) struct Closed;
+
+impl Link {
+    /// Starts a supervisor. `purpose` tells the connections of a process apart in logs and on the broker.
+    pub(super) fn start(
+        options: &Options,
+        url: &TransportUrl,
+        tls: Option<RustlsConnector>,
+        purpose: &'static str,
+        clock: Clock,
+        closed: CancellationToken,
+    ) -> Self {
+        let (sender, state) = watch::channel(LinkState::default());
+        let supervisor = Supervisor {
+            brokers: BrokerList::new(url.brokers.clone(), options.rabbit.kombu_failover_strategy, &clock),
+            virtual_host: url.virtual_host.clone(),
+            rabbit: options.rabbit.clone(),
+            connection_name: format!("{}:{}:{purpose}", options.connection_name, std::process::id()),
+            tls,
+            purpose,
+            clock,
+            state: sender,
+            closed,
+        };
+        tokio::spawn(supervisor.run());
+        Self { state }
+    }
+
+    /// The present connection; waits for one if there is none.
+    pub(super) async fn live(&self) -> Result<Arc<Live>, Closed> {
+        let mut state = self.state.clone();
+        let state = state
+            .wait_for(|state| state.live.as_ref().is_some_and(|live| live.is_up()))
+            .await;
+        state.ok().and_then(|state| state.live.clone()).ok_or(Closed)
+    }
+
+    /// As `live`, but waits also for a broker that takes messages.
+    pub(super) async fn unblocked(&self) -> Result<Arc<Live>, Closed> {
+        let mut state = self.state.clone();
+        let usable =
+            |state: &LinkState| state.blocked.is_none() && state.live.as_ref().is_some_and(|live| live.is_up());
+        let state = state.wait_for(usable).await;
+        state.ok().and_then(|state| state.live.clone()).ok_or(Closed)
+    }
+
+    pub(super) fn state(&self) -> watch::Receiver<LinkState> {
+        self.state.clone()
+    }
+
+    /// Resolves when the supervisor has ended.
+    pub(super) async fn ended(&self) {
+        let mut state = self.state.clone();
+        while state.changed().await.is_ok() {}
+    }
+}
+
+struct Supervisor {
+    brokers: BrokerList,
+    virtual_host: String,
+    rabbit: RabbitSettings,
+    connection_name: String,
+    tls: Option<RustlsConnector>,
+    purpose: &'static str,
+    clock: Clock,
+    state: watch::Sender<LinkState>,
+    closed: CancellationToken,
+}
+
+impl Supervisor {
+    async fn run(mut self) {
+        let closed = self.closed.clone();
+        let mut generation = 0;
+        loop {
+            generation += 1;
+            let Some(live) = closed.run_until_cancelled(self.connect(generation)).await else {
+                return;
+            };
+            tracing::info!(broker = live.broker, purpose = self.purpose, "connected to the broker");
+            let live = Arc::new(live);
+            let events = live.connection.events_listener();
+            self.state.send_modify(|state| state.live = Some(live.clone()));
+            let lost = closed.run_until_cancelled(self.watch(&live, events)).await;
+            self.state.send_replace(LinkState::default());
+            if lost.is_none() {
+                let _ = live.connection.close(200, "OK".into()).await;
+                return;
+            }
+            tracing::warn!(
+                broker = live.broker,
+                purpose = self.purpose,
+                "lost the connection to the broker"
+            );
+            // All engines lose a broker at the same moment; they need not come back at the same moment too.
+            let most = self.rabbit.kombu_reconnect_delay + self.rabbit.kombu_reconnect_splay;
+            let pause = self.clock.random_duration(most);
+            if closed.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Tries broker after broker, with a pause after each round, until one takes us.
+    async fn connect(&mut self, generation: u64) -> Live {
+        let mut round = 0;
+        loop {
+            for _ in 0..self.brokers.len() {
+                let broker = self.brokers.next(&self.clock);
+                match self.dial(&broker).await {
+                    Ok(connection) => {
+                        return Live {
+                            connection,
+                            generation,
+                            broker: broker.address(),
+                            declared: Mutex::default(),
+                        };
+                    }
+                    Err(error) => tracing::error!(
+                        broker = broker.address(),
+                        purpose = self.purpose,
+                        %error,
+                        "cannot connect to the broker"
+                    ),
+                }
+            }
+            let pause = self.pause_after_round(round);
+            tracing::info!(
+                ?pause,
+                purpose = self.purpose,
+                "no broker took the connection; trying again"
+            );
+            tokio::time::sleep(pause).await;
+            round += 1;
+        }
+    }
+
+    /// Half of it is fixed and half of it drawn, so that a pause never shrinks to nothing.
+    fn pause_after_round(&self, round: u32) -> Duration {
+        let grown = self.rabbit.rabbit_retry_interval + self.rabbit.rabbit_retry_backoff.saturating_mul(round);
+        let most = grown.min(self.rabbit.rabbit_interval_max);
+        most / 2 + self.clock.random_duration(most / 2)
+    }
+
+    async fn dial(&self, broker: &Broker) -> lapin::Result<Connection> {
+        let runtime = lapin::runtime::default_runtime()?;
+        let tls = self.tls.clone();
+        let properties = ConnectionProperties::default().with_connection_name(self.connection_name.as_str().into());
+        let connecting = Connection::connector(
+            self.uri(broker),
+            runtime,
+            async move |uri, runtime| {
+                let host = uri.authority.host;
+                let addresses = runtime.to_socket_addrs((host.clone(), uri.authority.port));
+                let stream = async {
+                    let stream = AsyncTcpStream::connect(&runtime, addresses).await?;
+                    match &tls {
+                        Some(connector) => stream.into_rustls(connector, &host).await,
+                        None => Ok(stream),
+                    }
+                };
+                Ok(tokio::time::timeout(TCP_AND_TLS_PATIENCE, stream)
+                    .await
+                    .map_err(timed_out)??)
+            },
+            properties,
+        );
+        let connection = tokio::time::timeout(HANDSHAKE_PATIENCE, connecting).await;
+        connection.map_err(|elapsed| lapin::Error::from(timed_out(elapsed)))?
+    }
+
+    fn uri(&self, broker: &Broker) -> AMQPUri {
+        let heartbeat = self.rabbit.heartbeat_timeout_threshold.as_secs();
+        AMQPUri {
+            scheme: if self.tls.is_some() {
+                AMQPScheme::AMQPS
+            } else {
+                AMQPScheme::AMQP
+            },
+            authority: AMQPAuthority {
+                userinfo: AMQPUserInfo {
+                    username: broker.username.clone(),
+                    password: broker.password.clone(),
+                },
+                host: broker.host.clone(),
+                port: broker.port,
+            },
+            vhost: self.virtual_host.clone(),
+            query: AMQPQueryString {
+                heartbeat: Some(u16::try_from(heartbeat).unwrap_or(u16::MAX)),
+                auth_mechanism: Some(match self.rabbit.rabbit_login_method {
+                    LoginMethod::Plain => SASLMechanism::Plain,
+                    LoginMethod::AmqPlain => SASLMechanism::AMQPlain,
+                    LoginMethod::External => SASLMechanism::External,
+                    LoginMethod::RabbitCrDemo => SASLMechanism::RabbitCrDemo,
+                }),
+                ..AMQPQueryString::default()
+            },
+        }
+    }
+
+    /// Resolves when the connection is lost.
+    async fn watch(&self, live: &Live, events: impl futures_util::Stream<Item = Event>) {
+        let mut events = std::pin::pin!(events);
+        let mut look = tokio::time::interval(LOOK_INTERVAL);
+        // Blocked before we listened: the state says so.
+        while live.is_up() {
+            tokio::select! {
+                event = events.next() => match event {
+                    Some(Event::ConnectionBlocked(reason)) => {
+                        tracing::error!(broker = live.broker, reason, "the broker takes no messages for now");
+                        self.state.send_modify(|state| state.blocked = Some(reason));
+                    }
+                    Some(Event::ConnectionUnblocked) => {
+                        tracing::info!(broker = live.broker, "the broker takes messages again");
+                        self.state.send_modify(|state| state.blocked = None);
+                    }
+                    Some(Event::Error(error)) => tracing::debug!(broker = live.broker, %error, "error on a connection"),
+                    Some(_) => {}
+                    None => return,
+                },
+                _ = look.tick() => {}
+            }
+        }
+    }
+}
+
+fn timed_out(_: tokio::time::error::Elapsed) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::TimedOut, "the broker did not answer in time")
+}
+
+/// The brokers in the order in which they are tried.
+struct BrokerList {
+    brokers: Vec<Broker>,
+    strategy: FailoverStrategy,
+    next: usize,
+}
+
+impl BrokerList {
+    /// The engines of a cloud share one list: each starts at a place of its own, so that they spread over the brokers.
+    fn new(mut brokers: Vec<Broker>, strategy: FailoverStrategy, clock: &Clock) -> Self {
+        shuffle(&mut brokers, clock);
+        Self {
+            brokers,
+            strategy,
+            next: 0,
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.brokers.len()
+    }
+
+    fn next(&mut self, clock: &Clock) -> Broker {
+        if self.next == self.brokers.len() {
+            self.next = 0;
+            if self.strategy == FailoverStrategy::Shuffle {
+                shuffle(&mut self.brokers, clock);
+            }
+        }
+        self.next += 1;
+        self.brokers[self.next - 1].clone()
+    }
+}
+
+fn shuffle(brokers: &mut [Broker], clock: &Clock) {
+    for last in (1..brokers.len()).rev() {
+        let other = clock.random_below(last as u64 + 1) as usize;
+        brokers.swap(last, other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_broker_gets_its_turn_in_every_round() {
+        for strategy in [FailoverStrategy::RoundRobin, FailoverStrategy::Shuffle] {
+            let url = TransportUrl::parse("rabbit://a,b,c,d/").unwrap();
+            let clock = Clock::system();
+            let mut list = BrokerList::new(url.brokers, strategy, &clock);
+            for _ in 0..10 {
+                let round: HashSet<String> = (0..list.len()).map(|_| list.next(&clock).host).collect();
+                assert_eq!(round.len(), 4);
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Makes exchanges, queues and bindings on the broker.
+//!
+//! The broker answers a declaration that it refuses by closing the channel, so each one has a channel to itself.
+
+use lapin::ErrorKind;
+use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions, QueueDeleteOptions};
+use lapin::types::{AMQPValue, FieldTable, ShortString};
+
+use super::connection::Live;
+use super::topology::{Argument, ExchangeDeclaration, ExchangeKind, QueueDeclaration};
+
+const NOT_FOUND: u16 = 404;
+const PRECONDITION_FAILED: u16 = 406;
+
+/// Why the broker did not take a declaration.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DeclareError {
+    #[error("a name of more than 255 bytes does not fit into a frame")]
+    NameTooLong,
+    #[error("the broker refused it")]
+    Broker(#[from] lapin::Error),
+}
+
+pub(super) fn short(name: &str) -> Result<ShortString, DeclareError> {
+    ShortString::try_new(name).map_err(|_| DeclareError::NameTooLong)
+}
+
+/// Declares an exchange, once for each connection.
+pub(super) async fn declare_exchange(live: &Live, exchange: &ExchangeDeclaration) -> Result<(), DeclareError> {
+    if live.has_declared(&exchange.name) {
+        return Ok(());
+    }
+    match try_exchange(live, exchange).await {
+        Err(DeclareError::Broker(error)) if is_other_durability(&error) => {
+            warn_of_other_durability(&exchange.name);
+            let as_it_is = ExchangeDeclaration {
+                durable: !exchange.durable,
+                ..exchange.clone()
+            };
+            try_exchange(live, &as_it_is).await?;
+        }
+        other => other?,
+    }
+    live.remember_declared(&exchange.name);
+    Ok(())
+}
+
+/// Declares a queue, its exchange and what binds them.
+pub(super) async fn declare_queue(live: &Live, queue: &QueueDeclaration) -> Result<(), DeclareError> {
+    match try_queue(live, queue).await {
+        Err(DeclareError::Broker(error)) if is_other_durability(&error) => {
+            warn_of_other_durability(&queue.name);
+            let mut lasting_only_while_used = queue.clone();
+            lasting_only_while_used.durable = false;
+            if let Some(exchange) = &mut lasting_only_while_used.exchange {
+                exchange.durable = false;
+                exchange.auto_delete = queue.auto_delete;
+            }
+            try_queue(live, &lasting_only_while_used).await
+        }
+        Err(DeclareError::Broker(error)) if reply_code(&error) == Some(NOT_FOUND) => {
+            // It was on a node of the cluster that is down: it cannot be declared, but it can be deleted.
+            tracing::warn!(queue = queue.name, %error, "the queue is on a node that is down; making it anew");
+            let channel = live.channel().await?;
+            let _ = channel
+                .queue_delete(short(&queue.name)?, QueueDeleteOptions::default())
+                .await;
+            try_queue(live, queue).await
+        }
+        other => other,
+    }
+}
+
+async fn try_exchange(live: &Live, exchange: &ExchangeDeclaration) -> Result<(), DeclareError> {
+    let channel = live.channel().await?;
+    declare_exchange_on(&channel, exchange).await
+}
+
+async fn declare_exchange_on(channel: &lapin::Channel, exchange: &ExchangeDeclaration) -> Result<(), DeclareError> {
+    let kind = match exchange.kind {
+        ExchangeKind::Topic => lapin::ExchangeKind::Topic,
+        ExchangeKind::Fanout => lapin::ExchangeKind::Fanout,
+    };
+    let options = ExchangeDeclareOptions {
+        durable: exchange.durable,
+        auto_delete: exchange.auto_delete,
+        ..ExchangeDeclareOptions::default()
+    };
+    channel
+        .exchange_declare(short(&exchange.name)?, kind, options, FieldTable::default())
+        .await?;
+    Ok(())
+}
+
+async fn try_queue(live: &Live, queue: &QueueDeclaration) -> Result<(), DeclareError> {
+    let channel = live.channel().await?;
+    if let Some(exchange) = &queue.exchange {
+        declare_exchange_on(&channel, exchange).await?;
+    }
+    let options = QueueDeclareOptions {
+        durable: queue.durable,
+        auto_delete: queue.auto_delete,
+        ..QueueDeclareOptions::default()
+    };
+    channel
+        .queue_declare(short(&queue.name)?, options, table(&queue.arguments))
+        .await?;
+    if let Some(exchange) = &queue.exchange {
+        channel
+            .queue_bind(
+                short(&queue.name)?,
+                short(&exchange.name)?,
+                short(&queue.routing_key)?,
+                QueueBindOptions::default(),
+                FieldTable::default(),
+            )
+            .await?;
+    }
+    Ok(())
+}
+
+/// Deletes a queue that has neither consumers nor messages. False if it has, or is not there.
+pub(super) async fn delete_idle_queue(live: &Live, name: &str) -> Result<bool, DeclareError> {
+    let channel = live.channel().await?;
+    let options = QueueDeleteOptions {
+        if_unused: true,
+        if_empty: true,
+        nowait: false,
+    };
+    match channel.queue_delete(short(name)?, options).await {
+        Ok(_) => Ok(true),
+        Err(error) if matches!(reply_code(&error), Some(PRECONDITION_FAILED | NOT_FOUND)) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Deletes a queue that is ours alone, with what is in it.
+pub(super) async fn delete_own_queue(live: &Live, name: &str) -> Result<(), DeclareError> {
+    let channel = live.channel().await?;
+    channel
+        .queue_delete(short(name)?, QueueDeleteOptions::default())
+        .await?;
+    Ok(())
+}
+
+pub(super) fn table(arguments: &[(&'static str, Argument)]) -> FieldTable {
+    let mut table = FieldTable::default();
+    for (name, argument) in arguments {
+        let value = match argument {
+            Argument::Number(number) => match i32::try_from(*number) {
+                Ok(small) => AMQPValue::LongInt(small),
+                Err(_) => AMQPValue::LongLongInt(*number),
+            },
+            Argument::Text(text) => AMQPValue::LongString((*text).into()),
+            Argument::Flag(flag) => AMQPValue::Boolean(*flag),
+        };
+        table.insert((*name).into(), value);
+    }
+    table
+}
+
+fn reply_code(error: &lapin::Error) -> Option<u16> {
+    match error.kind() {
+        ErrorKind::ProtocolError(error) => Some(error.get_id()),
+        _ => None,
+    }
+}
+
+/// A service that shares the exchange with us made it with the other setting of `amqp_durable_queues`.
+fn is_other_durability(error: &lapin::Error) -> bool {
+    match error.kind() {
+        ErrorKind::ProtocolError(error) => error.get_message().as_str().contains("inequivalent arg 'durable'"),
+        _ => false,
+    }
+}
+
+fn warn_of_other_durability(name: &str) {
+    tracing::warn!(
+        name,
+        "exists with another durability: a service with other options made it; using it as it is"
+    );
+}

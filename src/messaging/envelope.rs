@@ -1,0 +1,120 @@
+//! The JSON of a frame: oslo.messaging's envelope 2.0 and the message in it.
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+use super::version;
+use crate::python::json::dumps;
+
+const VERSION_KEY: &str = "oslo.version";
+const MESSAGE_KEY: &str = "oslo.message";
+const ENVELOPE_VERSION: &str = "2.0";
+
+/// Why a body is no message.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unreadable {
+    #[error("it has {size} bytes, more than the {limit} allowed")]
+    TooLarge { size: usize, limit: usize },
+    #[error("it is compressed, which is not supported")]
+    Compressed,
+    #[error("its {part} is not JSON")]
+    NotJson {
+        part: &'static str,
+        source: serde_json::Error,
+    },
+    #[error("its {part} is not a JSON object")]
+    NotAnObject { part: &'static str },
+    #[error("its oslo.message is not a text")]
+    MessageNotText,
+    #[error("its envelope has version {0}, and we read 2.0")]
+    UnknownEnvelope(String),
+}
+
+/// Puts a message into its envelope.
+pub(super) fn seal(message: Map<String, Value>) -> Bytes {
+    let mut envelope = Map::new();
+    envelope.insert(VERSION_KEY.to_owned(), ENVELOPE_VERSION.into());
+    envelope.insert(MESSAGE_KEY.to_owned(), dumps(&Value::Object(message)).into());
+    bare(envelope)
+}
+
+/// A message without an envelope, as the oldest notifications are.
+pub(super) fn bare(message: Map<String, Value>) -> Bytes {
+    dumps(&Value::Object(message)).into()
+}
+
+/// Takes the message out of a body. A body without an envelope is a message itself.
+pub(super) fn open(body: &[u8], limit: usize) -> Result<Map<String, Value>, Unreadable> {
+    if body.len() > limit {
+        return Err(Unreadable::TooLarge {
+            size: body.len(),
+            limit,
+        });
+    }
+    let mut outer = object("body", body)?;
+    if !(outer.contains_key(VERSION_KEY) && outer.contains_key(MESSAGE_KEY)) {
+        return Ok(outer);
+    }
+    let envelope_version = outer[VERSION_KEY].as_str().unwrap_or_default();
+    if !version::is_compatible(ENVELOPE_VERSION, envelope_version) {
+        return Err(Unreadable::UnknownEnvelope(outer[VERSION_KEY].to_string()));
+    }
+    match outer.remove(MESSAGE_KEY) {
+        Some(Value::String(message)) => object("oslo.message", message.as_bytes()),
+        _ => Err(Unreadable::MessageNotText),
+    }
+}
+
+fn object(part: &'static str, text: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+    match serde_json::from_slice(text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(Unreadable::NotAnObject { part }),
+        Err(source) => Err(Unreadable::NotJson { part, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rstest::rstest;
+    use serde_json::json;
+
+    #[test]
+    fn a_sealed_message_is_text_in_an_object() {
+        let Value::Object(message) = json!({"method": "größe", "n": 1.0}) else {
+            unreachable!()
+        };
+        let body = seal(message.clone());
+        let expected = r#"{"oslo.version": "2.0", "oslo.message": "{\"method\": \"gr\\u00f6\\u00dfe\", \"n\": 1.0}"}"#;
+        assert_eq!(std::str::from_utf8(&body).unwrap(), expected);
+        assert_eq!(open(&body, 1000).unwrap(), message);
+    }
+
+    #[test]
+    fn a_body_without_an_envelope_is_the_message() {
+        assert_eq!(open(br#"{"method": "m"}"#, 100).unwrap()["method"], "m");
+    }
+
+    #[rstest]
+    #[case::nothing("")]
+    #[case::no_json("hello")]
+    #[case::half(r#"{"oslo.version": "2.0", "oslo.mess"#)]
+    #[case::list("[]")]
+    #[case::number("1")]
+    #[case::inner_no_json(r#"{"oslo.version": "2.0", "oslo.message": "hello"}"#)]
+    #[case::inner_list(r#"{"oslo.version": "2.0", "oslo.message": "[]"}"#)]
+    #[case::inner_object(r#"{"oslo.version": "2.0", "oslo.message": {}}"#)]
+    #[case::newer(r#"{"oslo.version": "2.1", "oslo.message": "{}"}"#)]
+    #[case::other(r#"{"oslo.version": "3.0", "oslo.message": "{}"}"#)]
+    #[case::odd_version(r#"{"oslo.version": 2.0, "oslo.message": "{}"}"#)]
+    #[case::long(&"x".repeat(1001))]
+    fn is_unreadable(#[case] body: &str) {
+        assert!(open(body.as_bytes(), 1000).is_err());
+    }
+
+    #[test]
+    fn depth_has_a_limit() {
+        let deep = format!(r#"{{"a": {}1{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        assert!(open(deep.as_bytes(), deep.len()).is_err());
+    }
+}
