@@ -6,6 +6,7 @@ mod daemon;
 #[allow(dead_code, reason = "the rooms' tests come one by one; each uses a part of it")]
 mod lab;
 mod messaging;
+mod properties;
 mod resources;
 mod rpc;
 mod schema;

@@ -53,6 +53,14 @@ enum Siblings<'a> {
     Items,
 }
 
+/// Where rules may take values from.
+#[derive(Clone, Copy)]
+struct Origin<'a> {
+    siblings: Siblings<'a>,
+    /// Whether a value from elsewhere is validated on the way.
+    validate: bool,
+}
+
 pub(super) struct Reading<'a> {
     properties: &'a Properties,
     path: Vec<String>,
@@ -177,15 +185,17 @@ impl<'a> Reading<'a> {
     fn property_here(&mut self, property: &'a Property<'a>, position: Position, mode: Mode) -> Result<Value, Refusal> {
         let has_rules = mode.translate && self.rules_here().next().is_some();
         let is_dropped = mode.translate && self.is_dropped_here();
+        let siblings = position.siblings;
+        let origin = |validate| Origin { siblings, validate };
         if let Some(given) = position.given.filter(|_| !is_dropped) {
             let mut value = given.into_owned();
             if has_rules {
-                value = self.translated(value, position.siblings)?;
+                value = self.translated(value, origin(false))?;
             }
             return self.typed(property, value, mode);
         }
         if has_rules {
-            let value = self.translated(Value::Null, position.siblings)?;
+            let value = self.translated(Value::Null, origin(mode.validate))?;
             if !value.is_null() || property.default.is_some() {
                 let plainly = Mode {
                     validate: false,
@@ -338,18 +348,18 @@ impl<'a> Reading<'a> {
         dropped
     }
 
-    fn translated(&mut self, value: Value, siblings: Siblings) -> Result<Value, Refusal> {
+    fn translated(&mut self, value: Value, origin: Origin) -> Result<Value, Refusal> {
         let mut rules: Vec<&TranslationRule> = self.rules_here().collect();
         rules.sort_by_key(|rule| rule.turn());
         rules.into_iter().try_fold(value, |value, rule| match rule.translate {
-            Translate::Add(source) => self.added(value, source, siblings),
-            Translate::Replace(source) => self.replaced(value, rule, source, siblings),
+            Translate::Add(source) => self.added(value, source, origin),
+            Translate::Replace(source) => self.replaced(value, rule, source, origin),
             Translate::Resolve(finder) => self.found(value, finder),
             Translate::Delete => Ok(Value::Null),
         })
     }
 
-    fn added(&mut self, value: Value, source: Source, siblings: Siblings) -> Result<Value, Refusal> {
+    fn added(&mut self, value: Value, source: Source, origin: Origin) -> Result<Value, Refusal> {
         let mut items = match value {
             Value::Null => Vec::new(),
             Value::Array(items) => items,
@@ -361,7 +371,7 @@ impl<'a> Reading<'a> {
                 )));
             }
         };
-        match self.source_value(source, siblings)? {
+        match self.source_value(source, origin)? {
             Value::Null => {}
             Value::Array(more) => items.extend(more),
             one => items.push(one),
@@ -374,9 +384,9 @@ impl<'a> Reading<'a> {
         value: Value,
         rule: &TranslationRule,
         source: Source,
-        siblings: Siblings,
+        origin: Origin,
     ) -> Result<Value, Refusal> {
-        let other = self.source_value(source, siblings)?;
+        let other = self.source_value(source, origin)?;
         if source.is_a_property() && is_true(&other) && is_true(&value) {
             return Err(self.refuse(format!(
                 "Cannot define the following properties at the same time: {}, {}",
@@ -387,13 +397,13 @@ impl<'a> Reading<'a> {
         Ok(if other.is_null() { value } else { other })
     }
 
-    fn source_value(&mut self, source: Source, siblings: Siblings) -> Result<Value, Refusal> {
+    fn source_value(&mut self, source: Source, origin: Origin) -> Result<Value, Refusal> {
         match source {
             Source::Value(value) => Ok(value.to_value()),
             Source::Computed(compute) => Ok(compute(self.properties).unwrap_or(Value::Null)),
-            Source::Path(path) => self.untranslated(path),
-            Source::Sibling(name) => Ok(self.sibling(siblings, name)),
-            Source::Inside(name, further) => Ok(dig(&self.sibling(siblings, name), further)),
+            Source::Path(path) => self.untranslated(path, origin.validate),
+            Source::Sibling(name) => Ok(self.sibling(origin.siblings, name)),
+            Source::Inside(name, further) => Ok(dig(&self.sibling(origin.siblings, name), further)),
         }
     }
 
@@ -408,22 +418,31 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The value at a path from the top as the user gave it, with types and defaults but without translation.
-    fn untranslated(&mut self, path: &[&str]) -> Result<Value, Refusal> {
+    /// The value at a path from the top as the user gave it, with types and defaults but without translation. What is
+    /// wrong with it is reported as below the property that takes its value.
+    fn untranslated(&mut self, path: &[&str], validate: bool) -> Result<Value, Refusal> {
         let Some((first, further)) = path.split_first() else {
             return Ok(Value::Null);
         };
         let Some(property) = self.properties.property(first) else {
             return Ok(Value::Null);
         };
-        let plainly = Mode {
-            validate: false,
+        let here = std::mem::take(&mut self.path);
+        let earlier_checks = self.checks.len();
+        let mode = Mode {
+            validate,
             translate: false,
         };
-        let here = std::mem::take(&mut self.path);
-        let value = self.top(property, plainly);
+        let value = self.top(property, mode);
         self.path = here;
-        Ok(dig(&value.map_err(|refusal| self.refuse(refusal.message))?, further))
+        for check in &mut self.checks[earlier_checks..] {
+            check.path.splice(..1, self.path.iter().cloned());
+        }
+        value.map(|value| dig(&value, further)).map_err(|mut refusal| {
+            let known = refusal.path.len().min(1);
+            refusal.path.splice(..known, self.path.iter().cloned());
+            refusal
+        })
     }
 
     /// What a service calls the thing that the value names; each item of a list by itself, nothing for nothing.

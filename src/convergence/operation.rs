@@ -1,0 +1,349 @@
+//! One action on one resource, from taking its lock to giving it back.
+//!
+//! The plug-in acts and looks; everything else is here: states and their events, polling, the stack's timeout,
+//! cancelling, and trying again. A plug-in's call is never dropped half-way: timeouts and cancelling act between calls.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::error::CheckEnd;
+use super::tracked::{Lock, STATE_CHANGED, Tracked};
+use crate::resource::failure::{Failure, Remedy};
+use crate::resource::instance::Instance;
+use crate::resource::plugin::{Change, Changed, Progress};
+use crate::resource::properties::{Depth, Properties};
+use crate::resource::state::{Action, Status};
+use crate::plugins::questions::Questions;
+use crate::stack::services::Services;
+
+/// Told when the work is safely recorded, so that its message need not come again.
+#[async_trait]
+pub trait Receipt: Send + Sync {
+    async fn acknowledge(&self);
+}
+
+/// One resource under work.
+pub(super) struct Operation<'a> {
+    pub services: &'a Services,
+    pub tracked: &'a mut Tracked,
+    pub instance: &'a mut Instance,
+    pub receipt: &'a dyn Receipt,
+    pub cancelled: &'a CancellationToken,
+    /// When the stack's time is over.
+    pub deadline: Instant,
+    /// Written when the resource leaves INIT.
+    pub metadata: Value,
+}
+
+/// An update, decided but not done.
+pub(super) struct Update<'a> {
+    pub after: Properties,
+    pub before: Properties,
+    pub definition_changed: bool,
+    pub template_id: i64,
+    pub requires: &'a [i64],
+}
+
+/// How an action went, before it is recorded.
+enum Outcome {
+    Done,
+    Replace(String),
+    Failed(Failure),
+    Aborted(Abort),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Abort {
+    TimedOut,
+    Cancelled,
+}
+
+/// Between two looks at an object that names no time of its own.
+const LONGEST_LOOK: Duration = Duration::from_secs(1 << 20);
+
+/// The most that a retried action waits at random on top of its back-off.
+const RETRY_JITTER: Duration = Duration::from_secs(2);
+
+impl Operation<'_> {
+    pub async fn create(&mut self) -> Result<(), CheckEnd> {
+        let limit = self.retry_limit();
+        let mut creates = 0;
+        let mut first_failure: Option<CheckEnd> = None;
+        loop {
+            match self.create_once(creates == 0).await {
+                Ok(()) => return Ok(()),
+                Err((end, Remedy::RetryAction)) => {
+                    creates += 1;
+                    let failure = first_failure.get_or_insert(end);
+                    if creates > limit {
+                        return Err(std::mem::replace(failure, CheckEnd::Contended));
+                    }
+                }
+                Err((end, _)) => return Err(end),
+            }
+            if let Err(end) = self.undo_failed_create(limit).await {
+                return Err(first_failure.unwrap_or(end));
+            }
+            self.pause(creates).await?;
+        }
+    }
+
+    async fn create_once(&mut self, validate: bool) -> Result<(), (CheckEnd, Remedy)> {
+        self.begin(Action::Create, 1).await.map_err(terminal)?;
+        let outcome = self.make(validate).await;
+        self.finish(Action::Create, outcome).await
+    }
+
+    async fn make(&mut self, validate: bool) -> Outcome {
+        if validate {
+            let constraints = Questions::new(&self.instance.session);
+            if let Err(error) = self.instance.properties.validate(Depth::Values, &constraints).await {
+                return Outcome::Failed(error.into());
+            }
+        }
+        let plugin = self.instance.resource_type.plugin;
+        if let Err(failure) = plugin.make(self.instance).await {
+            return Outcome::Failed(failure);
+        }
+        self.wait_until_settled(Action::Create).await
+    }
+
+    async fn undo_failed_create(&mut self, limit: u32) -> Result<(), CheckEnd> {
+        let mut deletes = 0;
+        loop {
+            self.begin(Action::Delete, 1).await?;
+            let outcome = self.unmake().await;
+            match self.finish(Action::Delete, outcome).await {
+                Ok(()) => return Ok(()),
+                Err((_, Remedy::RetryAction)) if deletes < limit => {
+                    deletes += 1;
+                    self.pause(deletes).await?;
+                }
+                Err((end, _)) => return Err(end),
+            }
+        }
+    }
+
+    /// An update in place; [`CheckEnd::Replace`] when it turns out to need a replacement.
+    pub async fn update(&mut self, update: Update<'_>) -> Result<(), CheckEnd> {
+        let previous_template = self.tracked.row.current_template_id;
+        self.tracked.row.updated_at = Some(self.services.clock.utc_now());
+        self.tracked.row.requires = union(&self.tracked.row.requires, update.requires);
+        self.begin(Action::Update, 1 + self.contention_retries()).await?;
+        let outcome = self.change(&update).await;
+        match &outcome {
+            Outcome::Replace(_) => self.tracked.row.current_template_id = previous_template,
+            Outcome::Done => {
+                self.tracked.row.requires = update.requires.to_vec();
+                match update.after.to_stored() {
+                    Ok(properties) => self.tracked.apply_properties(properties),
+                    Err(error) => {
+                        let failed = Outcome::Failed(error.into());
+                        return self.finish(Action::Update, failed).await.map_err(|(end, _)| end);
+                    }
+                }
+            }
+            Outcome::Failed(_) | Outcome::Aborted(_) => {}
+        }
+        self.finish(Action::Update, outcome).await.map_err(|(end, _)| end)
+    }
+
+    async fn change(&mut self, update: &Update<'_>) -> Outcome {
+        let constraints = Questions::new(&self.instance.session);
+        if let Err(error) = update.after.validate(Depth::Values, &constraints).await {
+            return Outcome::Failed(error.into());
+        }
+        let changed = match self.what_changed(update) {
+            Ok(changed) => changed,
+            Err(failure) => return Outcome::Failed(failure),
+        };
+        let change = Change {
+            after: &update.after,
+            before: &update.before,
+            changed: &changed,
+            definition_changed: update.definition_changed,
+        };
+        let plugin = self.instance.resource_type.plugin;
+        if !changed.is_empty() && plugin.needs_replace(&change) {
+            return Outcome::Replace(requires_replacement(&self.instance.description()));
+        }
+        if !update.after.can_update(&changed) {
+            return Outcome::Replace(requires_replacement(&self.instance.name));
+        }
+        self.tracked.row.current_template_id = Some(update.template_id);
+        self.instance.properties = update.after.clone();
+        match plugin.change(self.instance, &change).await {
+            Ok(Changed::InPlace) => self.wait_until_settled(Action::Update).await,
+            Ok(Changed::Replace) => Outcome::Replace(requires_replacement(&self.instance.name)),
+            Err(failure) => Outcome::Failed(failure),
+        }
+    }
+
+    fn what_changed(&self, update: &Update<'_>) -> Result<BTreeSet<String>, Failure> {
+        let changed = update.after.changed_since(&update.before)?;
+        update.after.refuse_immutable(&changed, &self.instance.name, &self.instance.type_name)?;
+        Ok(changed)
+    }
+
+    /// Removes the object, or only says so when it is to be retained.
+    pub async fn delete(&mut self, retain: bool) -> Result<(), CheckEnd> {
+        self.begin(Action::Delete, 1 + self.contention_retries()).await?;
+        let mut attempt = 0;
+        let outcome = loop {
+            let outcome = if retain { Outcome::Done } else { self.unmake().await };
+            match outcome {
+                Outcome::Failed(failure) if failure.remedy == Remedy::RetryAction && attempt < self.retry_limit() => {
+                    attempt += 1;
+                    tracing::info!(resource = self.instance.name, attempt, %failure, "the delete is tried again");
+                    if let Err(abort) = self.wait(self.back_off(attempt)).await {
+                        break Outcome::Aborted(abort);
+                    }
+                }
+                outcome => break outcome,
+            }
+        };
+        self.finish(Action::Delete, outcome).await.map_err(|(end, _)| end)
+    }
+
+    async fn unmake(&mut self) -> Outcome {
+        let plugin = self.instance.resource_type.plugin;
+        match plugin.unmake(self.instance).await {
+            Ok(()) => {}
+            Err(failure) if failure.remedy == Remedy::Missing => return Outcome::Done,
+            Err(failure) => return Outcome::Failed(failure),
+        }
+        let started = Instant::now();
+        loop {
+            match plugin.gone(self.instance, started.elapsed()).await {
+                Ok(Progress::Done) => return Outcome::Done,
+                Ok(Progress::Again(pause)) => {
+                    if let Err(abort) = self.wait(pause).await {
+                        return Outcome::Aborted(abort);
+                    }
+                }
+                Err(failure) if failure.remedy == Remedy::Missing => return Outcome::Done,
+                Err(failure) => return Outcome::Failed(failure),
+            }
+        }
+    }
+
+    async fn wait_until_settled(&mut self, action: Action) -> Outcome {
+        let plugin = self.instance.resource_type.plugin;
+        let started = Instant::now();
+        loop {
+            match plugin.settle(self.instance, action, started.elapsed()).await {
+                Ok(Progress::Done) => return Outcome::Done,
+                Ok(Progress::Again(pause)) => {
+                    if let Err(abort) = self.wait(pause).await {
+                        return Outcome::Aborted(abort);
+                    }
+                }
+                Err(failure) => return Outcome::Failed(failure),
+            }
+        }
+    }
+
+    /// Takes the lock with the new state. An update or delete that finds the lock taken looks again a few times: a
+    /// signal or a stored attribute moves the row's key without anybody working on it.
+    async fn begin(&mut self, action: Action, attempts: u32) -> Result<(), CheckEnd> {
+        let to = (action, Status::InProgress);
+        for attempt in 1.. {
+            let metadata = Some(&self.metadata);
+            match self.tracked.set_state(self.services, to, STATE_CHANGED, Lock::Acquire, metadata).await {
+                Err(CheckEnd::Contended) if attempt < attempts => {
+                    tokio::time::sleep(self.services.clock.random_duration(RETRY_JITTER)).await;
+                    self.tracked.refresh_key(self.services).await?;
+                }
+                result => {
+                    result?;
+                    break;
+                }
+            }
+        }
+        (self.instance.action, self.instance.status) = to;
+        self.receipt.acknowledge().await;
+        Ok(())
+    }
+
+    /// Records how the action went, and gives the lock back.
+    async fn finish(&mut self, action: Action, outcome: Outcome) -> Result<(), (CheckEnd, Remedy)> {
+        self.tracked.row.physical_resource_id = self.instance.physical_id().map(str::to_owned);
+        let (status, reason, result) = match outcome {
+            Outcome::Done => (Status::Complete, STATE_CHANGED.to_owned(), Ok(())),
+            Outcome::Replace(reason) => (Status::Complete, reason, Err((CheckEnd::Replace, Remedy::Terminal))),
+            Outcome::Failed(failure) => {
+                let reason = failure.reason(&self.instance.name);
+                let end = CheckEnd::Failed { action, reason: reason.clone() };
+                (Status::Failed, reason, Err((end, failure.remedy)))
+            }
+            Outcome::Aborted(abort) => {
+                let (cause, end) = match abort {
+                    Abort::TimedOut => (self.timeout_text(action), CheckEnd::TimedOut),
+                    Abort::Cancelled => ("user triggered cancel".to_owned(), CheckEnd::Cancelled),
+                };
+                (Status::Failed, format!("{action} aborted ({cause})"), Err((end, Remedy::Terminal)))
+            }
+        };
+        self.tracked
+            .set_state(self.services, (action, status), &reason, Lock::Release, None)
+            .await
+            .map_err(terminal)?;
+        (self.instance.action, self.instance.status) = (action, status);
+        result
+    }
+
+    /// Waits, but not past the stack's time and not on after it was cancelled.
+    async fn wait(&self, pause: Duration) -> Result<(), Abort> {
+        let wake = Instant::now() + pause.min(LONGEST_LOOK);
+        tokio::select! {
+            biased;
+            () = self.cancelled.cancelled() => Err(Abort::Cancelled),
+            () = tokio::time::sleep_until(self.deadline.min(wake)) => {
+                if self.deadline <= wake { Err(Abort::TimedOut) } else { Ok(()) }
+            }
+        }
+    }
+
+    /// Waits before an action is tried again.
+    async fn pause(&self, attempt: u32) -> Result<(), CheckEnd> {
+        self.wait(self.back_off(attempt)).await.map_err(|abort| match abort {
+            Abort::TimedOut => CheckEnd::TimedOut,
+            Abort::Cancelled => CheckEnd::Cancelled,
+        })
+    }
+
+    fn back_off(&self, attempt: u32) -> Duration {
+        Duration::from_secs(1 << attempt.min(16)) + self.services.clock.random_duration(RETRY_JITTER)
+    }
+
+    fn retry_limit(&self) -> u32 {
+        u32::try_from(self.services.settings.engine.action_retry_limit).unwrap_or(0)
+    }
+
+    fn contention_retries(&self) -> u32 {
+        u32::try_from(self.services.settings.engine.client_retry_limit).unwrap_or(0)
+    }
+
+    fn timeout_text(&self, action: Action) -> String {
+        format!("Task {} from {} Timed out", action.as_str().to_lowercase(), self.instance.description())
+    }
+}
+
+fn terminal(end: CheckEnd) -> (CheckEnd, Remedy) {
+    (end, Remedy::Terminal)
+}
+
+fn requires_replacement(what: &str) -> String {
+    format!("The Resource {what} requires replacement.")
+}
+
+/// Both lists, without doubles.
+fn union(old: &[i64], new: &[i64]) -> Vec<i64> {
+    let all: BTreeSet<i64> = old.iter().chain(new).copied().collect();
+    all.into_iter().collect()
+}

@@ -1,0 +1,193 @@
+//! After a node: tell those that wait for it, and see whether the stack is done.
+
+use serde_json::{Map, Value, json};
+
+use super::engine::{Convergence, Graph};
+use super::meeting::Arrival;
+use super::sync_point::{Arrived, Ready, key_of, stack_key};
+use super::worker_client::{CheckMessage, check_resource};
+use crate::identity::RequestContext;
+use crate::stack::error::StackError;
+use crate::stack::node::{Node, Subject};
+use crate::stack::stack::Stack;
+use crate::store::{Deleted, Scope};
+
+/// What a finished node passes on.
+#[derive(Debug)]
+pub(super) struct Passing<'a> {
+    /// The node as the graph names it.
+    pub sender: &'a Node,
+    /// The node data, for those that update; null if nobody needs it.
+    pub data: Value,
+    /// What those that clean up are told: which row stands for the resource now.
+    pub successor_row: i64,
+    pub adopt_stack_data: &'a Value,
+    pub skip: bool,
+    pub failures: Option<Map<String, Value>>,
+    pub abandon: bool,
+}
+
+/// How far the news came.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Everybody,
+    /// The sync points are gone: the traversal is not the stack's any more.
+    Nobody,
+}
+
+impl Convergence {
+    /// The name that a resource's node has in the graph: a replacement stands for what it replaces.
+    pub(super) fn name_in_graph(graph: &Graph, node: &Node, replaces: Option<i64>) -> Node {
+        match replaces {
+            Some(replaced) if !graph.contains(node) => {
+                Node { subject: Subject::Resource(replaced), is_update: node.is_update }
+            }
+            _ => node.clone(),
+        }
+    }
+
+    /// Tells every node that waits for `passing.sender`, clean-ups first, and casts those that are ready.
+    pub(super) async fn tell_successors(
+        &self,
+        context: &RequestContext,
+        stack: &Stack,
+        graph: &Graph,
+        passing: &Passing<'_>,
+    ) -> Result<Told, StackError> {
+        for successor in cleanups_first(graph.required_by(passing.sender)) {
+            let own_cleanup = !successor.is_update && successor.subject == passing.sender.subject;
+            let data = match (successor.is_update, own_cleanup) {
+                (true, _) => passing.data.clone(),
+                (false, true) => Value::Null,
+                (false, false) => json!(passing.successor_row),
+            };
+            let arrival = Arrival {
+                sender: passing.sender,
+                data: &data,
+                failures: passing.failures.as_ref(),
+                skip: passing.skip,
+            };
+            let expected: Vec<&Node> = graph.requires(successor).collect();
+            let key = key_of(successor, stack.traversal());
+            match self.arrive(&key, &expected, &arrival).await? {
+                Arrived::NoSyncPoint => return Ok(Told::Nobody),
+                Arrived::Waiting => {}
+                Arrived::Ready(ready) => {
+                    if ready.news || self.is_still_to_do(graph, stack, successor).await? {
+                        self.cast_ready(context, stack, successor, ready, passing).await?;
+                    }
+                }
+            }
+        }
+        Ok(Told::Everybody)
+    }
+
+    /// Tells the stack, if nothing comes after the node, and completes it when everything has come.
+    pub(super) async fn tell_stack(
+        &self,
+        context: &RequestContext,
+        stack: &mut Stack,
+        graph: &Graph,
+        passing: &Passing<'_>,
+    ) -> Result<Told, StackError> {
+        if graph.required_by(passing.sender).next().is_some() {
+            return Ok(Told::Everybody);
+        }
+        let roots: Vec<&Node> = graph.roots().collect();
+        let arrival = Arrival {
+            sender: passing.sender,
+            data: &Value::Null,
+            failures: passing.failures.as_ref(),
+            skip: false,
+        };
+        match self.arrive(&stack_key(stack.id(), stack.traversal()), &roots, &arrival).await? {
+            Arrived::NoSyncPoint => Ok(Told::Nobody),
+            Arrived::Waiting => Ok(Told::Everybody),
+            Arrived::Ready(_) => {
+                self.mark_complete(context, stack).await?;
+                Ok(Told::Everybody)
+            }
+        }
+    }
+
+    /// Casts a node of the stack's latest traversal that waits for this resource, if it has all that it needs.
+    pub(super) async fn retrigger(
+        &self,
+        context: &RequestContext,
+        resource_id: i64,
+        stack: &Stack,
+    ) -> Result<(), StackError> {
+        let graph = self.graph(stack.id(), stack.traversal()).await?;
+        let update = Node::update(resource_id);
+        let node = if graph.contains(&update) { update } else { Node::cleanup(resource_id) };
+        tracing::info!(stack = stack.name(), %node, "re-triggering the resource for the latest traversal");
+        let arrival = Arrival { sender: &node, data: &Value::Null, failures: None, skip: false };
+        let expected: Vec<&Node> = graph.requires(&node).collect();
+        if let Arrived::Ready(ready) = self.arrive(&key_of(&node, stack.traversal()), &expected, &arrival).await? {
+            let message = CheckMessage {
+                input_data: ready.input_data,
+                skip_propagate: ready.skip_propagate,
+                accumulated_failures: Some(ready.failures),
+                converge: stack.converge,
+                ..CheckMessage::new(&node, stack.traversal())
+            };
+            check_resource(&self.services.rpc, context, message).await?;
+        }
+        Ok(())
+    }
+
+    /// As [`Self::retrigger`], if the stack has gone on to another traversal than `traversal`.
+    pub(super) async fn retrigger_if_newer(
+        &self,
+        context: &RequestContext,
+        traversal: &str,
+        stack_id: &str,
+        resource_id: i64,
+    ) -> Result<(), StackError> {
+        match Stack::load(&self.services, stack_id, &Scope::Everyone, Deleted::Shown).await? {
+            Some(latest) if latest.traversal() != traversal => self.retrigger(context, resource_id, &latest).await,
+            Some(_) | None => {
+                tracing::debug!(stack_id, traversal, "no newer traversal to re-trigger");
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether a node that was ready before has neither finished nor begun, so that its message must have been lost.
+    async fn is_still_to_do(&self, graph: &Graph, stack: &Stack, node: &Node) -> Result<bool, StackError> {
+        if self.has_told(graph, stack.id(), stack.traversal(), node).await? {
+            return Ok(false);
+        }
+        let Some(resource_id) = node.resource_id() else { return Ok(true) };
+        let row = self.services.store.resource_get(resource_id).await?;
+        Ok(row.is_some_and(|row| row.engine_id.is_none()))
+    }
+
+    async fn cast_ready(
+        &self,
+        context: &RequestContext,
+        stack: &Stack,
+        node: &Node,
+        ready: Ready,
+        passing: &Passing<'_>,
+    ) -> Result<(), StackError> {
+        let message = CheckMessage {
+            input_data: ready.input_data,
+            adopt_stack_data: passing.adopt_stack_data.clone(),
+            converge: stack.converge,
+            skip_propagate: ready.skip_propagate,
+            accumulated_failures: Some(ready.failures),
+            abandon: passing.abandon,
+            ..CheckMessage::new(node, stack.traversal())
+        };
+        check_resource(&self.services.rpc, context, message).await?;
+        Ok(())
+    }
+}
+
+/// Nodes in the order in which they are told.
+pub(super) fn cleanups_first<'a>(nodes: impl Iterator<Item = &'a Node>) -> Vec<&'a Node> {
+    let mut nodes: Vec<&Node> = nodes.collect();
+    nodes.sort_by_key(|node| node.is_update);
+    nodes
+}

@@ -1,0 +1,85 @@
+//! Messages to the workers of all engines, this one among them.
+
+use serde_json::{Map, Value, json};
+
+use super::meeting::Meeting;
+use crate::identity::RequestContext;
+use crate::messaging::{PublishError, RpcClient, Target};
+use crate::stack::node::{Node, Subject};
+
+pub const WORKER_TOPIC: &str = "engine_worker";
+pub const WORKER_VERSION: &str = "1.9";
+
+/// The version in which `cancel_check_resource` came: what Python clients ask for.
+const CANCEL_VERSION: &str = "1.3";
+
+/// One `check_resource`.
+#[derive(Clone, Debug)]
+pub struct CheckMessage<'a> {
+    pub node: &'a Node,
+    pub traversal: &'a str,
+    /// As a sync point holds it: `{"input_data": {…}}`.
+    pub input_data: Value,
+    pub adopt_stack_data: Value,
+    pub converge: bool,
+    pub skip_propagate: bool,
+    pub accumulated_failures: Option<Map<String, Value>>,
+    pub abandon: bool,
+}
+
+impl<'a> CheckMessage<'a> {
+    pub fn new(node: &'a Node, traversal: &'a str) -> Self {
+        Self {
+            node,
+            traversal,
+            input_data: Meeting::default().input_data(),
+            adopt_stack_data: Value::Null,
+            converge: false,
+            skip_propagate: false,
+            accumulated_failures: None,
+            abandon: false,
+        }
+    }
+
+    fn arguments(self) -> Map<String, Value> {
+        let (id, kind) = match &self.node.subject {
+            Subject::Resource(id) => (json!(id), "resource"),
+            Subject::Snapshot(id) => (json!(id), "snapshot"),
+        };
+        let failures = self.accumulated_failures.filter(|failures| !failures.is_empty());
+        Map::from_iter([
+            ("resource_id".to_owned(), id),
+            ("current_traversal".to_owned(), json!(self.traversal)),
+            ("data".to_owned(), self.input_data),
+            ("is_update".to_owned(), json!(self.node.is_update)),
+            ("adopt_stack_data".to_owned(), self.adopt_stack_data),
+            ("converge".to_owned(), json!(self.converge)),
+            ("skip_propagate".to_owned(), json!(self.skip_propagate)),
+            ("accumulated_failures".to_owned(), failures.map_or(Value::Null, Value::Object)),
+            ("node_type".to_owned(), json!(kind)),
+            ("abandon".to_owned(), json!(self.abandon)),
+        ])
+    }
+}
+
+pub async fn check_resource(
+    rpc: &RpcClient,
+    context: &RequestContext,
+    message: CheckMessage<'_>,
+) -> Result<(), PublishError> {
+    tracing::debug!(node = %message.node, traversal = message.traversal, "cast check_resource");
+    let target = Target::topic(WORKER_TOPIC, WORKER_VERSION);
+    rpc.cast(&target, "check_resource", message.arguments(), &context.to_wire()).await
+}
+
+/// Tells one engine to stop what it does for a stack.
+pub async fn cancel_check_resource(
+    rpc: &RpcClient,
+    context: &RequestContext,
+    stack_id: &str,
+    engine_id: &str,
+) -> Result<(), PublishError> {
+    let target = Target::topic(WORKER_TOPIC, CANCEL_VERSION).server(engine_id);
+    let arguments = Map::from_iter([("stack_id".to_owned(), json!(stack_id))]);
+    rpc.cast(&target, "cancel_check_resource", arguments, &context.to_wire()).await
+}

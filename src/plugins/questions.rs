@@ -1,0 +1,95 @@
+//! What properties ask of services: whether a value names something (custom constraints), and what its id is
+//! (translation rules that resolve). A line for each question that exists.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::Value;
+
+use crate::cloud::{Entity, Session};
+use crate::python::to_text;
+use crate::resource::constraints::CustomConstraints;
+use crate::resource::translation::{Finder, NameFinder};
+
+/// Asks in the name of a session.
+pub struct Questions<'a> {
+    session: &'a Session,
+}
+
+const KEYSTONE_CONSTRAINTS: &[(&str, Entity)] = &[
+    ("keystone.domain", Entity::Domain),
+    ("keystone.group", Entity::Group),
+    ("keystone.project", Entity::Project),
+    ("keystone.region", Entity::Region),
+    ("keystone.role", Entity::Role),
+    ("keystone.service", Entity::Service),
+    ("keystone.user", Entity::User),
+];
+
+const KEYSTONE_FINDERS: &[(&str, Entity)] = &[
+    ("get_domain_id", Entity::Domain),
+    ("get_group_id", Entity::Group),
+    ("get_project_id", Entity::Project),
+    ("get_region_id", Entity::Region),
+    ("get_role_id", Entity::Role),
+    ("get_service_id", Entity::Service),
+    ("get_user_id", Entity::User),
+];
+
+/// The check that only takes time, as long as its value says: for tests.
+const DELAY: &str = "test_constr";
+const LONGEST_DELAY: f64 = 3600.0;
+
+impl<'a> Questions<'a> {
+    pub fn new(session: &'a Session) -> Self {
+        Self { session }
+    }
+}
+
+fn entity_of(table: &[(&str, Entity)], name: &str) -> Option<Entity> {
+    table
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, entity)| *entity)
+}
+
+#[async_trait]
+impl CustomConstraints for Questions<'_> {
+    async fn validate(&self, name: &str, value: &Value) -> Result<(), String> {
+        if name == DELAY {
+            let seconds = value.as_f64().unwrap_or(0.0).clamp(0.0, LONGEST_DELAY);
+            tokio::time::sleep(Duration::from_secs_f64(seconds)).await;
+            return Ok(());
+        }
+        let text = to_text(value);
+        let refusal = |message: String| format!("Error validating value '{text}': {message}");
+        match entity_of(KEYSTONE_CONSTRAINTS, name) {
+            // Nothing names nothing, and is no error.
+            Some(_) if text.is_empty() => Ok(()),
+            Some(entity) => self
+                .session
+                .find(entity, &text)
+                .await
+                .map(drop)
+                .map_err(|error| refusal(error.to_string())),
+            None => Err(refusal(format!("The constraint {name} is not known to this engine"))),
+        }
+    }
+}
+
+#[async_trait]
+impl NameFinder for Questions<'_> {
+    async fn find(&self, finder: &Finder, name: &Value) -> Result<Value, String> {
+        match entity_of(KEYSTONE_FINDERS, finder.name) {
+            Some(entity) => {
+                let id = self
+                    .session
+                    .find(entity, &to_text(name))
+                    .await
+                    .map_err(|error| error.to_string())?;
+                Ok(Value::from(id))
+            }
+            None => Err(format!("The finder {} is not known to this engine", finder.name)),
+        }
+    }
+}

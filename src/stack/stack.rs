@@ -1,0 +1,128 @@
+//! One stack: its row, and the definition that its template gives for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{NaiveDateTime, TimeDelta};
+
+use super::error::StackError;
+use super::identifier::Identifier;
+use super::services::Services;
+use crate::resource::state::{Action, Status};
+use crate::store::{self, Deleted, Scope};
+use crate::template::{StackDefinition, StackIdentity, Template};
+
+#[derive(Clone, Debug)]
+pub struct Stack {
+    pub row: store::Stack,
+    /// False for one that exists only to be validated or previewed.
+    pub stored: bool,
+    pub definition: Arc<StackDefinition>,
+    /// `None`: not read yet.
+    pub tags: Option<Vec<String>>,
+    /// Compare with what the services say at the next update, whatever the settings say.
+    pub converge: bool,
+}
+
+impl Stack {
+    /// A stored stack with its definition.
+    pub async fn load(services: &Services, id: &str, scope: &Scope, deleted: Deleted) -> Result<Option<Self>, StackError> {
+        match services.store.stack_get(id, scope, deleted).await? {
+            Some(row) => Self::from_row(services, row).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    pub async fn from_row(services: &Services, row: store::Stack) -> Result<Self, StackError> {
+        let template = services.templates.get(&services.store, row.raw_template_id).await?;
+        let definition = StackDefinition::new(template, identity_of(&row, true))?;
+        Ok(Self { row, stored: true, definition: Arc::new(definition), tags: None, converge: false })
+    }
+
+    /// The same stack under another template.
+    pub fn define(&mut self, template: Arc<Template>) -> Result<(), StackError> {
+        self.definition = Arc::new(StackDefinition::new(template, identity_of(&self.row, self.stored))?);
+        Ok(())
+    }
+
+    pub fn id(&self) -> &str {
+        &self.row.id
+    }
+
+    pub fn name(&self) -> &str {
+        &self.row.name
+    }
+
+    pub fn tenant(&self) -> &str {
+        self.row.tenant.as_deref().unwrap_or_default()
+    }
+
+    pub fn template(&self) -> &Arc<Template> {
+        self.definition.template()
+    }
+
+    pub fn traversal(&self) -> &str {
+        self.row.current_traversal.as_deref().unwrap_or_default()
+    }
+
+    pub fn identifier(&self) -> Identifier {
+        Identifier::stack(self.tenant(), self.name(), self.stored.then_some(self.id()))
+    }
+
+    /// What is done with the stack. A row of unknown words, which no engine writes, counts as nothing done.
+    pub fn action(&self) -> Action {
+        self.row.action.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Action::Init)
+    }
+
+    pub fn status(&self) -> Status {
+        self.row.status.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Status::Failed)
+    }
+
+    /// `CREATE_IN_PROGRESS` and the like.
+    pub fn state(&self) -> String {
+        format!("{}_{}", self.action(), self.status())
+    }
+
+    pub fn is_in_progress(&self) -> bool {
+        self.status() == Status::InProgress
+    }
+
+    /// The time that an action on the stack may take.
+    pub fn timeout(&self, services: &Services) -> Duration {
+        match self.row.timeout {
+            Some(minutes) => Duration::from_secs(u64::try_from(minutes).unwrap_or(0) * 60),
+            None => services.settings.engine.stack_action_timeout,
+        }
+    }
+
+    /// The time that is left of it; zero when it is over.
+    pub fn time_remaining(&self, services: &Services) -> Duration {
+        let elapsed = services.clock.utc_now() - self.started_at();
+        let left = TimeDelta::from_std(self.timeout(services)).unwrap_or(TimeDelta::MAX) - elapsed;
+        left.to_std().unwrap_or(Duration::ZERO)
+    }
+
+    pub fn has_timed_out(&self, services: &Services) -> bool {
+        self.is_in_progress() && self.time_remaining(services).is_zero()
+    }
+
+    fn started_at(&self) -> NaiveDateTime {
+        self.row.updated_at.unwrap_or(self.row.created_at)
+    }
+
+    /// The tags, read on first use.
+    pub async fn tags(&mut self, services: &Services) -> Result<Vec<String>, StackError> {
+        if let Some(tags) = &self.tags {
+            return Ok(tags.clone());
+        }
+        let tags = if self.stored { services.store.stack_tags(self.id()).await? } else { Vec::new() };
+        self.tags = Some(tags.clone());
+        Ok(tags)
+    }
+}
+
+fn identity_of(row: &store::Stack, stored: bool) -> StackIdentity {
+    let tenant = row.tenant.as_deref().unwrap_or_default();
+    let identifier = Identifier::stack(tenant, &row.name, stored.then_some(row.id.as_str()));
+    StackIdentity { arn: identifier.arn(), stack_name: row.name.clone(), project_id: tenant.to_owned() }
+}

@@ -1,0 +1,144 @@
+//! How a stack comes into a new state: the row, the notification and the event belong together.
+
+use chrono::NaiveDateTime;
+use serde_json::{Value, json};
+
+use super::error::StackError;
+use super::services::Services;
+use super::stack::Stack;
+use crate::identity::RequestContext;
+use crate::resource::state::{Action, Status};
+use crate::store::{EventLimits, NewEvent, StackChanges, Swap};
+
+/// The type under which a stack's own events are kept.
+pub const STACK_TYPE: &str = "OS::Heat::Stack";
+
+impl Stack {
+    /// Puts the stack into a state, if it is still in the traversal that we know, and tells everybody.
+    pub async fn set_state(
+        &mut self,
+        services: &Services,
+        context: &RequestContext,
+        action: Action,
+        status: Status,
+        reason: &str,
+    ) -> Result<Swap, StackError> {
+        self.row.action = Some(action.to_string());
+        self.row.status = Some(status.to_string());
+        self.row.status_reason = Some(reason.to_owned());
+        let changes = StackChanges {
+            action: self.row.action.clone(),
+            status: self.row.status.clone(),
+            status_reason: self.row.status_reason.clone(),
+            ..StackChanges::default()
+        };
+        self.swap_and_announce(services, context, self.row.current_traversal.clone(), changes).await
+    }
+
+    /// Writes `changes` under compare-and-swap and, if they took, the event of the state that the stack is in now;
+    /// then sends the notification.
+    pub async fn swap_and_announce(
+        &mut self,
+        services: &Services,
+        context: &RequestContext,
+        expected_traversal: Option<String>,
+        changes: StackChanges,
+    ) -> Result<Swap, StackError> {
+        tracing::info!(
+            stack = self.name(),
+            stack_id = self.id(),
+            "Stack {} {} ({}): {}",
+            self.action(),
+            self.status(),
+            self.name(),
+            self.row.status_reason.as_deref().unwrap_or_default(),
+        );
+        let limits = event_limits(services);
+        let arguments = (self.id().to_owned(), expected_traversal, changes, self.state_event(services), limits);
+        let swap = services
+            .store
+            .transaction(arguments, |session, (id, expected, changes, event, limits)| {
+                Box::pin(async move {
+                    let swap = session.stack_swap(id, expected.as_deref(), changes).await?;
+                    if swap.is_updated() {
+                        session.event_create(event, limits).await?;
+                    } else {
+                        session.abandon();
+                    }
+                    Ok(swap)
+                })
+            })
+            .await?;
+        if swap.is_updated() {
+            self.notify(services, context).await?;
+        } else {
+            tracing::info!(
+                stack = self.name(),
+                traversal = self.traversal(),
+                "the traversal is no longer active; state not set to {}",
+                self.state(),
+            );
+        }
+        Ok(swap)
+    }
+
+    fn state_event(&self, services: &Services) -> NewEvent {
+        NewEvent {
+            uuid: services.clock.new_uuid(),
+            stack_id: self.id().to_owned(),
+            resource_action: self.row.action.clone(),
+            resource_status: self.row.status.clone(),
+            resource_name: Some(self.name().to_owned()),
+            physical_resource_id: Some(self.id().to_owned()),
+            resource_status_reason: self.row.status_reason.clone(),
+            resource_type: Some(STACK_TYPE.to_owned()),
+            rsrc_prop_data_id: None,
+        }
+    }
+
+    async fn notify(&mut self, services: &Services, context: &RequestContext) -> Result<(), StackError> {
+        let engine = &services.settings.engine;
+        let (suffix, level) = match self.status() {
+            Status::InProgress => ("start", engine.default_notification_level.to_uppercase()),
+            Status::Complete => ("end", engine.default_notification_level.to_uppercase()),
+            Status::Failed => ("error", "ERROR".to_owned()),
+        };
+        let publisher = match &engine.default_publisher_id {
+            Some(publisher) => publisher.clone(),
+            None => format!("orchestration.{}", engine.host),
+        };
+        let event_type = format!("orchestration.stack.{}.{suffix}", self.action().as_str().to_lowercase());
+        let payload = self.notification_payload(services, context).await?;
+        let context = context.redacted().to_wire();
+        services.notifier.notify(&context, &publisher, &event_type, &level, payload).await;
+        Ok(())
+    }
+
+    async fn notification_payload(&mut self, services: &Services, context: &RequestContext) -> Result<Value, StackError> {
+        let tags = self.tags(services).await?;
+        Ok(json!({
+            "tenant_id": context.project_id,
+            "user_id": context.username,
+            "user_identity": context.user_id,
+            "username": context.username,
+            "stack_identity": self.id(),
+            "stack_name": self.name(),
+            "state": self.state(),
+            "state_reason": self.row.status_reason,
+            "create_at": isotime(self.row.created_at),
+            "tags": tags,
+            "updated_at": self.row.updated_at.map(isotime),
+            "description": self.template().description(),
+        }))
+    }
+}
+
+/// The time format of Heat's API.
+pub fn isotime(time: NaiveDateTime) -> String {
+    time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+pub fn event_limits(services: &Services) -> EventLimits {
+    let engine = &services.settings.engine;
+    EventLimits { max_events_per_stack: engine.max_events_per_stack, purge_batch_size: engine.event_purge_batch_size }
+}
