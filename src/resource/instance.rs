@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -30,6 +31,8 @@ pub struct StackFacts {
     pub tenant_id: String,
     pub user_project_id: Option<String>,
     pub action: Action,
+    /// How long one of its actions may take.
+    pub timeout: Duration,
 }
 
 pub struct Instance {

@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use super::attributes::Attribute;
 use super::failure::Failure;
-use super::instance::Instance;
+use super::instance::{Instance, StackFacts};
 use super::properties::Properties;
 use super::schema::Property;
 use super::state::Action;
@@ -66,6 +66,8 @@ pub enum Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
     InPlace,
+    /// In place, and there is nothing to wait for.
+    AtOnce,
     /// The object cannot be changed: make a new one and remove this.
     Replace,
 }
@@ -134,9 +136,20 @@ pub trait Plugin: Send + Sync {
     /// Adjusts the schema to the values, for a type whose properties depend on each other.
     fn shape(&self, _: &mut Properties) {}
 
-    /// Checks beyond the schema, before anything is stored.
-    fn validate(&self, _: &Properties) -> Result<(), Failure> {
+    /// Checks beyond the schema, before anything is stored; not called where values are not validated at all.
+    fn validate(&self, _: &Properties, _: &StackFacts) -> Result<(), Failure> {
         Ok(())
+    }
+
+    /// Whether the object is always as it should be, whatever the template says and however the last action ended:
+    /// then no update is for it.
+    fn ignores_updates(&self) -> bool {
+        false
+    }
+
+    /// Whether `get_attr` may name what the schema does not have; [`attribute`](Self::attribute) then answers to any name.
+    fn has_any_attribute(&self) -> bool {
+        false
     }
 
     /// Whether these changes need a replacement although each property could be updated in place.

@@ -180,6 +180,19 @@ impl Properties {
         }
     }
 
+    /// Drops whatever is given, for a type to which nothing matters.
+    pub fn clear(&mut self) {
+        self.given.clear();
+    }
+
+    /// What the template gives, before any conversion; null where it gives nothing.
+    pub fn as_given(&self, name: &str) -> Value {
+        match self.given.get(name) {
+            Some(Given::Value(value) | Given::Unsettled(value)) => value.clone(),
+            Some(Given::Absent | Given::Failed(_)) | None => Value::Null,
+        }
+    }
+
     /// Takes over what the service says the properties are, where that differs.
     pub fn adopt(&mut self, live: &Map<String, Value>) {
         let differing: Vec<(String, Given)> = self

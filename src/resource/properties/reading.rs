@@ -410,10 +410,7 @@ impl<'a> Reading<'a> {
     fn sibling(&self, siblings: Siblings, name: &str) -> Value {
         match siblings {
             Siblings::Map(entries) => entries.get(name).cloned().unwrap_or_default(),
-            Siblings::Top => match self.properties.given.get(name) {
-                Some(Given::Value(value) | Given::Unsettled(value)) => value.clone(),
-                _ => Value::Null,
-            },
+            Siblings::Top => self.properties.as_given(name),
             Siblings::Items => Value::Null,
         }
     }

@@ -1,0 +1,58 @@
+//! `OS::Heat::None`: a stand-in for anything.
+
+use async_trait::async_trait;
+
+use super::PHYSICAL_NAME_LIMIT;
+use crate::resource::failure::Failure;
+use crate::resource::instance::Instance;
+use crate::resource::plugin::{Plugin, ResourceType};
+use crate::resource::properties::Properties;
+use crate::resource::support::SupportStatus;
+
+pub static TYPE: ResourceType = ResourceType {
+    name: "OS::Heat::None",
+    python_class: "NoneResource",
+    description: "\
+Enables easily disabling certain resources via the resource_registry.
+
+It does nothing, but can effectively stub out any other resource because it
+will accept any properties and return any attribute (as None). Note this
+resource always does nothing on update (e.g it is not replaced even if a
+change to the stubbed resource properties would cause replacement).",
+    support: SupportStatus::since("5.0.0"),
+    service: None,
+    properties: &[],
+    attributes: &[],
+    translation: &[],
+    physical_name_limit: PHYSICAL_NAME_LIMIT,
+    plugin: &NonePlugin,
+};
+
+/// Tells an object of ours from one whose real type was mapped to this one after it was made.
+const IS_PLACEHOLDER: &str = "is_placeholder";
+
+struct NonePlugin;
+
+#[async_trait]
+impl Plugin for NonePlugin {
+    async fn make(&self, instance: &mut Instance) -> Result<(), Failure> {
+        if instance.physical_id().is_none() {
+            let id = instance.clock.new_uuid();
+            instance.set_physical_id(Some(&id)).await?;
+        }
+        instance.set_data(IS_PLACEHOLDER, "True", false).await
+    }
+
+    /// Whatever the template gives is meant for the type that this one stands in for.
+    fn shape(&self, properties: &mut Properties) {
+        properties.clear();
+    }
+
+    fn ignores_updates(&self) -> bool {
+        true
+    }
+
+    fn has_any_attribute(&self) -> bool {
+        true
+    }
+}
