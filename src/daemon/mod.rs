@@ -18,7 +18,8 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, info, warn};
 
-use crate::settings::{Settings, SettingsSources};
+use crate::settings::option::Treatment;
+use crate::settings::{Origin, Settings, SettingsSources};
 use lifecycle::{Drained, Shutdown};
 use logging::{Logging, LoggingError};
 use signals::Signals;
@@ -133,5 +134,9 @@ fn announce(settings: &Settings) {
     }
     for option in settings.options.iter() {
         debug!("configuration: {option:?}");
+        if let (Treatment::Instead(what), false) = (option.spec.treatment, option.origin == Origin::Default) {
+            let (group, name) = (option.group, option.spec.name);
+            info!("configuration: {}: [{group}] {name} is not used: {what}", option.origin);
+        }
     }
 }

@@ -40,21 +40,16 @@ impl IniFile {
     pub fn parse(path: &Path, text: &str) -> Result<Self, SettingsError> {
         let mut reader = Reader::new(path);
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        for (index, line) in text.split('\n').enumerate() {
-            let number = index + 1;
-            reader
-                .line(number, line.trim_end())
-                .map_err(|problem| SettingsError::Syntax {
-                    path: path.to_owned(),
-                    line: number,
-                    problem,
-                })?;
-        }
-        reader.finish().map_err(|(line, problem)| SettingsError::Syntax {
+        let syntax = |(line, problem)| SettingsError::Syntax {
             path: path.to_owned(),
             line,
             problem,
-        })
+        };
+        for (index, line) in text.split('\n').enumerate() {
+            reader.line(index + 1, line.trim_end()).map_err(syntax)?;
+        }
+        reader.close().map_err(syntax)?;
+        Ok(reader.file)
     }
 
     /// Every value of an option, in the order of the file.
@@ -80,6 +75,9 @@ struct Reader {
     open: Option<OpenAssignment>,
 }
 
+/// A problem and its line.
+type Fault = (usize, SyntaxProblem);
+
 /// An assignment that the next line may continue.
 struct OpenAssignment {
     key: String,
@@ -99,21 +97,25 @@ impl Reader {
         }
     }
 
-    fn line(&mut self, number: usize, line: &str) -> Result<(), SyntaxProblem> {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), Fault> {
         if line.is_empty() {
             return self.close();
         }
         if line.starts_with([' ', '\t']) {
-            let open = self.open.as_mut().ok_or(SyntaxProblem::UnexpectedContinuation)?;
+            let open = self
+                .open
+                .as_mut()
+                .ok_or((number, SyntaxProblem::UnexpectedContinuation))?;
             open.lines.push(line.trim_start().to_owned());
             return Ok(());
         }
         self.close()?;
-        match line.as_bytes()[0] {
+        let result = match line.as_bytes()[0] {
             b'[' => self.section(line),
             b'#' | b';' => Ok(()),
             _ => self.assignment(number, line),
-        }
+        };
+        result.map_err(|problem| (number, problem))
     }
 
     fn section(&mut self, line: &str) -> Result<(), SyntaxProblem> {
@@ -143,11 +145,12 @@ impl Reader {
         Ok(())
     }
 
-    fn close(&mut self) -> Result<(), SyntaxProblem> {
+    /// Store the assignment that ends here.
+    fn close(&mut self) -> Result<(), Fault> {
         let Some(open) = self.open.take() else {
             return Ok(());
         };
-        let group = self.group.as_ref().ok_or(SyntaxProblem::NoSection)?;
+        let group = self.group.as_ref().ok_or((open.line, SyntaxProblem::NoSection))?;
         let keys = self.file.groups.entry(group.clone()).or_default();
         let assignment = Assignment {
             text: open.lines.join("\n"),
@@ -155,12 +158,6 @@ impl Reader {
         };
         keys.entry(open.key).or_default().push(assignment);
         Ok(())
-    }
-
-    fn finish(mut self) -> Result<IniFile, (usize, SyntaxProblem)> {
-        let line = self.open.as_ref().map_or(0, |open| open.line);
-        self.close().map_err(|problem| (line, problem))?;
-        Ok(self.file)
     }
 }
 

@@ -22,6 +22,8 @@ pub const TRUSTEE_OPTIONS: &[OptionSpec] = &[
     text_unset("domain_id"),
     text_unset("domain_name"),
     text_unset("system_scope"),
+    text_unset("default_domain_id"),
+    text_unset("default_domain_name"),
     text_unset("trust_id").instead("the trust of the stack is used, as in the Python engine"),
 ];
 
@@ -46,6 +48,9 @@ pub struct TrusteeSettings {
     pub domain_id: Option<String>,
     pub domain_name: Option<String>,
     pub system_scope: Option<String>,
+    /// For the user and the project, where they name no domain of their own.
+    pub default_domain_id: Option<String>,
+    pub default_domain_name: Option<String>,
 }
 
 pub const AUTHTOKEN_OPTIONS: &[OptionSpec] = &[text_unset("www_authenticate_uri"), text_unset("region_name")];

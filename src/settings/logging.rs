@@ -65,6 +65,7 @@ pub const OPTIONS: &[OptionSpec] = &[
          routes.middleware=WARN,stevedore=WARN,taskflow=WARN,keystoneauth=WARN,oslo.cache=INFO,oslo_policy=INFO,\
          dogpile.core.dogpile=INFO",
     ),
+    boolean("fatal_deprecations", false).instead("a former name of an option is a warning"),
     boolean("publish_errors", false).instead("errors are logged, never sent as notifications"),
     integer("rate_limit_interval", "0").instead("logging is not rate limited"),
     integer("rate_limit_burst", "0").instead("logging is not rate limited"),

@@ -69,25 +69,6 @@ pub const NOTIFICATION_OPTIONS: &[OptionSpec] = &[
     integer("retry", "-1"),
 ];
 
-const NO_METRICS_SOCKET: &str = "oslo.metrics is not spoken";
-const NO_TRACING: &str = "oslo.messaging's OpenTelemetry spans are not sent";
-
-pub const METRICS_OPTIONS: &[OptionSpec] = &[
-    boolean("metrics_enabled", false).instead(NO_METRICS_SOCKET),
-    integer("metrics_buffer_size", "1000").instead(NO_METRICS_SOCKET),
-    text("metrics_socket_file", "/var/tmp/metrics_collector.sock").instead(NO_METRICS_SOCKET),
-    text("metrics_process_name", "").instead(NO_METRICS_SOCKET),
-    integer("metrics_thread_stop_timeout", "10").instead(NO_METRICS_SOCKET),
-];
-
-pub const TRACING_OPTIONS: &[OptionSpec] = &[
-    boolean("tracing_enabled", false).instead(NO_TRACING),
-    text("tracing_service_name", "openstack").instead(NO_TRACING),
-    text("otel_exporter_otlp_endpoint", "http://localhost:4318").instead(NO_TRACING),
-    choice("otlp_protocol", "http/protobuf", &["http/protobuf", "grpc"]).instead(NO_TRACING),
-    boolean("insecure", false).instead(NO_TRACING),
-];
-
 /// All that the messaging room needs.
 #[derive(Clone, Debug)]
 pub struct MessagingSettings {

@@ -177,6 +177,8 @@ fn look_up(
         return Err(bad_value(group, spec, origin, format!("${name} leads in a circle")));
     }
     let (groups, option): (Vec<&str>, &str) = match name.split_once('.') {
+        // oslo.config knows DEFAULT as no group here.
+        Some(("DEFAULT", option)) => (Vec::new(), option),
         Some((other_group, option)) => (vec![other_group], option),
         None => (vec![group, "DEFAULT"], name),
     };

@@ -1,24 +1,32 @@
 //! All groups of heat.conf that the engine part of Heat 27.0.1 reads.
 
-use super::option::{GroupSpec, OptionSpec, boolean, text, text_unset};
+use std::fmt::Write;
+
+use super::option::{DefaultValue, GroupSpec, OptionSpec, Treatment};
 use super::{cache, clients, database, engine, keystone, logging, messaging, own, policy};
 
-const NO_PROFILER: &str = "osprofiler's traces are not written";
-const NO_FILE_LOCKS: &str = "no lock files are used";
-const API_ONLY: &str = "read by heat-api";
-
-const PROFILER_OPTIONS: &[OptionSpec] = &[
-    boolean("enabled", false).instead(NO_PROFILER),
-    boolean("trace_sqlalchemy", false).instead(NO_PROFILER),
-    boolean("trace_requests", false).instead(NO_PROFILER),
+/// Groups of which the engine uses nothing, with the reason.
+pub const UNUSED_GROUPS: &[(&str, &str)] = &[
+    ("cors", "read by heat-api"),
+    ("ec2authtoken", "read by heat-api-cfn"),
+    ("noauth", "read by heat-api"),
+    ("oslo_concurrency", "no lock files are used"),
+    ("oslo_messaging_metrics", "oslo.metrics is not spoken"),
+    (
+        "oslo_messaging_tracing",
+        "oslo.messaging's OpenTelemetry spans are not sent",
+    ),
+    ("oslo_middleware", "read by heat-api"),
+    (
+        "oslo_reports",
+        "there is no Guru Meditation Report; `--check-config` shows the options in force",
+    ),
+    ("oslo_versionedobjects", "a debugging aid for Python's objects"),
+    ("paste_deploy", "read by heat-api"),
+    ("profiler", "osprofiler's traces are not written"),
+    ("profiler_jaeger", "osprofiler's traces are not written"),
+    ("profiler_otlp", "osprofiler's traces are not written"),
 ];
-const CONCURRENCY_OPTIONS: &[OptionSpec] = &[
-    boolean("disable_process_locking", false).instead(NO_FILE_LOCKS),
-    text_unset("lock_path").instead(NO_FILE_LOCKS),
-];
-const VERSIONED_OBJECTS_OPTIONS: &[OptionSpec] =
-    &[boolean("fatal_exception_format_errors", false).instead("a debugging aid of Python's objects")];
-const NOAUTH_OPTIONS: &[OptionSpec] = &[text("token_response", "").instead(API_ONLY)];
 
 const fn clients_group(name: &'static str) -> GroupSpec {
     GroupSpec {
@@ -89,18 +97,6 @@ pub const GROUPS: &[GroupSpec] = &[
         tables: &[keystone::AUTHTOKEN_OPTIONS],
     },
     GroupSpec {
-        name: "noauth",
-        tables: &[NOAUTH_OPTIONS],
-    },
-    GroupSpec {
-        name: "oslo_concurrency",
-        tables: &[CONCURRENCY_OPTIONS],
-    },
-    GroupSpec {
-        name: "oslo_messaging_metrics",
-        tables: &[messaging::METRICS_OPTIONS],
-    },
-    GroupSpec {
         name: "oslo_messaging_notifications",
         tables: &[messaging::NOTIFICATION_OPTIONS],
     },
@@ -109,20 +105,8 @@ pub const GROUPS: &[GroupSpec] = &[
         tables: &[messaging::RABBIT_OPTIONS],
     },
     GroupSpec {
-        name: "oslo_messaging_tracing",
-        tables: &[messaging::TRACING_OPTIONS],
-    },
-    GroupSpec {
         name: "oslo_policy",
         tables: &[policy::OPTIONS],
-    },
-    GroupSpec {
-        name: "oslo_versionedobjects",
-        tables: &[VERSIONED_OBJECTS_OPTIONS],
-    },
-    GroupSpec {
-        name: "profiler",
-        tables: &[PROFILER_OPTIONS],
     },
     GroupSpec {
         name: "resource_finder_cache",
@@ -155,4 +139,63 @@ pub fn group(name: &str) -> Option<&'static GroupSpec> {
     GROUPS
         .iter()
         .find(|group| group.name == name || (group.name != "DEFAULT" && group.name.eq_ignore_ascii_case(name)))
+}
+
+/// The reference for operators.
+pub fn as_markdown() -> String {
+    let mut text = String::from(MARKDOWN_HEAD);
+    for group in GROUPS {
+        let _ = write!(
+            text,
+            "\n## [{}]\n\n| option | default | |\n| --- | --- | --- |\n",
+            group.name
+        );
+        for option in group.options() {
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | {} |",
+                option.name,
+                default_for_people(option),
+                remark(option)
+            );
+        }
+    }
+    text.push_str("\n## Groups of which the engine uses nothing\n\n| group | why |\n| --- | --- |\n");
+    for (group, why) in UNUSED_GROUPS {
+        let _ = writeln!(text, "| `[{group}]` | {why} |");
+    }
+    text
+}
+
+const MARKDOWN_HEAD: &str = "\
+# Options of heat.conf
+
+Every option that the engine part of Heat 27.0.1 reads, with its default (the Python engine's, which a test compares).
+*Honoured* options mean what they mean to a Python engine. The others are accepted, checked, and named in the log when
+they are set; what happens in their place stands beside them. Unknown options are ignored, as everywhere in OpenStack.
+
+Written from the tables in `src/settings/`: `WRITE_REFERENCE=1 cargo test --test it reference`.
+";
+
+fn default_for_people(option: &OptionSpec) -> String {
+    match option.default {
+        DefaultValue::Unset | DefaultValue::Texts([]) => String::new(),
+        DefaultValue::Text("") => "(empty)".to_owned(),
+        DefaultValue::Text(_) if option.secret && option.name != "transport_url" => "(not shown)".to_owned(),
+        DefaultValue::Text(text) => format!("`{}`", text.replace('|', "\\|")),
+        DefaultValue::Texts(texts) => format!("`{}`", texts.join("`, `")),
+        DefaultValue::Hostname => "name of the machine".to_owned(),
+    }
+}
+
+fn remark(option: &OptionSpec) -> String {
+    let mut remark = match option.treatment {
+        Treatment::Honoured => "honoured".to_owned(),
+        Treatment::Instead(what) => format!("not used: {what}"),
+    };
+    for former in option.formerly {
+        let group = former.group.map(|group| format!("[{group}] ")).unwrap_or_default();
+        let _ = write!(remark, "; formerly `{group}{}`", former.name);
+    }
+    remark
 }
