@@ -6,7 +6,7 @@ use tracing::warn;
 
 use super::support::SupportStatus;
 use crate::python::number::PyNumber;
-use crate::python::repr::to_text;
+use crate::python::repr::{repr_tuple, to_text};
 use crate::python::value::bool_from_text;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,6 +191,17 @@ impl AttributeCache {
         self.has_news = true;
     }
 
+    /// A kept answer of a type that answers to any name, by [`attribute_key`].
+    pub fn answer(&self, key: &str) -> Option<&Value> {
+        self.values.get(key)
+    }
+
+    /// Keeps such an answer; nothing (null) is an answer too.
+    pub fn keep_answer(&mut self, key: String, value: &Value) {
+        self.values.insert(key, value.clone());
+        self.has_news = true;
+    }
+
     /// Forgets everything; the forgetting itself is news when there was anything.
     pub fn forget(&mut self) {
         self.has_news = !self.values.is_empty();
@@ -224,6 +235,15 @@ fn warn_of_wrong_type(attribute: &Attribute, resource_name: &str, value: &Value)
             kind.name()
         );
     }
+}
+
+/// The key of a value in tables of attribute values: the attribute's name, or name and path as a tuple.
+pub fn attribute_key(name: &str, path: &[Value]) -> String {
+    if path.is_empty() {
+        return name.to_owned();
+    }
+    let steps: Vec<Value> = std::iter::once(Value::from(name)).chain(path.iter().cloned()).collect();
+    format!("tuple:{}", repr_tuple(&steps))
 }
 
 /// What `get_attr` finds when it goes further into a value: nothing where the way does not exist.

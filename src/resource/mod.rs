@@ -8,6 +8,7 @@ pub mod constraints;
 pub mod failure;
 pub mod instance;
 pub mod literal;
+pub mod lookup;
 pub mod plugin;
 pub mod properties;
 pub mod schema;

@@ -277,3 +277,84 @@ pub fn properties_to_api(properties: &[Property]) -> Value {
         .map(|property| (property.name.to_owned(), property.to_api()));
     Value::Object(shown.collect())
 }
+
+/// What is wrong with a schema that the compiler did not see: names that occur twice, defaults that are not of their
+/// type or break a constraint. Empty for a sound schema.
+pub fn sanity_errors(properties: &[Property<'static>]) -> Vec<String> {
+    let mut errors = Vec::new();
+    check_level("", properties, &mut errors);
+    errors
+}
+
+fn check_level(place: &str, properties: &[Property<'static>], errors: &mut Vec<String>) {
+    for (index, property) in properties.iter().enumerate() {
+        let path = format!("{place}{}", property.name);
+        if properties[..index].iter().any(|earlier| earlier.name == property.name) {
+            errors.push(format!("{path} is there twice"));
+        }
+        check_default(&path, property, errors);
+        let inner = format!("{path}.");
+        match property.inside {
+            Inside::Anything => {}
+            Inside::Items(item) => check_level(&inner, std::slice::from_ref(item), errors),
+            Inside::Keys(keys) => check_level(&inner, keys, errors),
+        }
+    }
+}
+
+fn check_default(path: &str, property: &Property, errors: &mut Vec<String>) {
+    let Some(default) = property.default.map(|default| default.to_value()) else {
+        return;
+    };
+    if property.required {
+        errors.push(format!("{path} is required, and so never needs its default"));
+    }
+    let fits = match property.kind {
+        PropertyType::String => default.is_string(),
+        PropertyType::Integer => default.is_i64(),
+        PropertyType::Number => default.is_number(),
+        PropertyType::Boolean => default.is_boolean(),
+        PropertyType::Map => default.is_object(),
+        PropertyType::List => default.is_array(),
+        PropertyType::Any => true,
+    };
+    if !fits {
+        errors.push(format!("the default of {path} is no {}", property.kind.api_name()));
+    }
+    for constraint in property.constraints {
+        if let Err(text) = constraint.check(&default, property.kind) {
+            errors.push(format!("the default of {path}: {text}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static CONFUSED: &[Property] = &[
+        Property::string("twice"),
+        Property::string("twice").required().default_str("x"),
+        Property::list("list").items(
+            &Property::map(ITEM).keys(&[
+                Property::number("text").default_str("1"),
+                Property::integer("large")
+                    .default_int(9)
+                    .constrain(&[Constraint::range(None, Some(3))]),
+            ]),
+        ),
+    ];
+
+    #[test]
+    fn contradictions_are_found() {
+        assert_eq!(
+            sanity_errors(CONFUSED),
+            [
+                "twice is there twice",
+                "twice is required, and so never needs its default",
+                "the default of list.*.text is no number",
+                "the default of list.*.large: 9 is out of range (min: None, max: 3)",
+            ]
+        );
+    }
+}

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::python::literal::Literal;
 use crate::python::repr;
+pub use crate::resource::attributes::attribute_key;
 
 /// What a node works on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -112,16 +113,6 @@ impl fmt::Display for Node {
             Subject::Snapshot(id) => write!(f, "snapshot {id}"),
         }
     }
-}
-
-/// The key under which a value of an attribute travels: its name, or name and path as a tuple.
-pub fn attribute_key(name: &str, path: &[Value]) -> String {
-    if path.is_empty() {
-        return name.to_owned();
-    }
-    let mut parts = vec![repr(&Value::from(name))];
-    parts.extend(path.iter().map(repr));
-    format!("tuple:({})", parts.join(", "))
 }
 
 /// What a finished node tells those that wait for it: enough to resolve every reference to its resource.
