@@ -5,6 +5,7 @@
 //! types, the `re` dialect and the quoting of URLs. It is pure and knows nothing of Heat.
 
 pub mod json;
+pub mod json_reader;
 pub mod literal;
 pub mod number;
 pub mod regex;

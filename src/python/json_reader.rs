@@ -1,0 +1,292 @@
+//! JSON as `json.loads` reads it, with the messages that users of Heat see for bad JSON.
+//!
+//! serde_json reads the same language but for `NaN` and `Infinity`; what it lacks is the wording of the errors, and
+//! those travel into validation failures that clients show.
+
+use serde_json::{Map, Value};
+
+use super::number::PyNumber;
+
+/// Where and why the text is no JSON: `Expecting value: line 1 column 1 (char 0)`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}: line {line} column {column} (char {offset})")]
+pub struct JsonError {
+    pub reason: &'static str,
+    pub line: usize,
+    pub column: usize,
+    /// In characters, as Python counts.
+    pub offset: usize,
+}
+
+const DEEPEST_NESTING: usize = 127;
+
+/// `json.loads(text)`.
+pub fn loads(text: &str) -> Result<Value, JsonError> {
+    let mut reader = Reader { text, offset: 0 };
+    reader.skip_blanks();
+    let value = reader.read_value(0)?;
+    reader.skip_blanks();
+    if reader.offset < text.len() {
+        return Err(reader.error("Extra data"));
+    }
+    Ok(value)
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    offset: usize,
+}
+
+impl Reader<'_> {
+    fn error(&self, reason: &'static str) -> JsonError {
+        self.error_at(reason, self.offset)
+    }
+
+    fn error_at(&self, reason: &'static str, offset: usize) -> JsonError {
+        let before = &self.text[..offset];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        JsonError {
+            reason,
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            offset: before.chars().count(),
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.offset).copied()
+    }
+
+    fn skip_blanks(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.offset += 1;
+        }
+    }
+
+    fn accept(&mut self, token: &str) -> bool {
+        let found = self.text[self.offset..].starts_with(token);
+        if found {
+            self.offset += token.len();
+        }
+        found
+    }
+
+    fn read_value(&mut self, depth: usize) -> Result<Value, JsonError> {
+        if depth > DEEPEST_NESTING {
+            return Err(self.error("Nested too deeply"));
+        }
+        match self.peek() {
+            Some(b'"') => self.read_string().map(Value::String),
+            Some(b'{') => self.read_object(depth),
+            Some(b'[') => self.read_array(depth),
+            _ => self.read_word_or_number(),
+        }
+    }
+
+    fn read_word_or_number(&mut self) -> Result<Value, JsonError> {
+        let words = [
+            ("null", Value::Null),
+            ("true", Value::Bool(true)),
+            ("false", Value::Bool(false)),
+            ("NaN", Value::Null),
+            ("Infinity", PyNumber::Float(f64::INFINITY).to_json()),
+            ("-Infinity", PyNumber::Float(f64::NEG_INFINITY).to_json()),
+        ];
+        for (word, value) in words {
+            if self.accept(word) {
+                return Ok(value);
+            }
+        }
+        let length = self.number_length();
+        let number = self.text[self.offset..self.offset + length]
+            .parse()
+            .map_err(|_| self.error("Expecting value"))?;
+        self.offset += length;
+        Ok(Value::Number(number))
+    }
+
+    /// The longest number that starts here; 0 if there is none.
+    fn number_length(&self) -> usize {
+        let rest = &self.text.as_bytes()[self.offset..];
+        let digits_from = |start: usize| {
+            rest[start.min(rest.len())..]
+                .iter()
+                .take_while(|b| b.is_ascii_digit())
+                .count()
+        };
+        let sign = usize::from(rest.first() == Some(&b'-'));
+        let whole = match rest.get(sign) {
+            Some(b'0') => 1,
+            _ => digits_from(sign),
+        };
+        if whole == 0 {
+            return 0;
+        }
+        let mut end = sign + whole;
+        if rest.get(end) == Some(&b'.') && digits_from(end + 1) > 0 {
+            end += 1 + digits_from(end + 1);
+        }
+        if matches!(rest.get(end), Some(b'e' | b'E')) {
+            let exponent_sign = usize::from(matches!(rest.get(end + 1), Some(b'+' | b'-')));
+            let digits = digits_from(end + 1 + exponent_sign);
+            if digits > 0 {
+                end += 1 + exponent_sign + digits;
+            }
+        }
+        end
+    }
+
+    fn read_array(&mut self, depth: usize) -> Result<Value, JsonError> {
+        self.offset += 1;
+        let mut items = Vec::new();
+        self.skip_blanks();
+        if self.accept("]") {
+            return Ok(Value::Array(items));
+        }
+        loop {
+            items.push(self.read_value(depth + 1)?);
+            self.skip_blanks();
+            if self.accept("]") {
+                return Ok(Value::Array(items));
+            }
+            if !self.accept(",") {
+                return Err(self.error("Expecting ',' delimiter"));
+            }
+            self.skip_blanks();
+        }
+    }
+
+    fn read_object(&mut self, depth: usize) -> Result<Value, JsonError> {
+        self.offset += 1;
+        let mut entries = Map::new();
+        self.skip_blanks();
+        if self.accept("}") {
+            return Ok(Value::Object(entries));
+        }
+        loop {
+            if self.peek() != Some(b'"') {
+                return Err(self.error("Expecting property name enclosed in double quotes"));
+            }
+            let key = self.read_string()?;
+            self.skip_blanks();
+            if !self.accept(":") {
+                return Err(self.error("Expecting ':' delimiter"));
+            }
+            self.skip_blanks();
+            let value = self.read_value(depth + 1)?;
+            entries.insert(key, value);
+            self.skip_blanks();
+            if self.accept("}") {
+                return Ok(Value::Object(entries));
+            }
+            if !self.accept(",") {
+                return Err(self.error("Expecting ',' delimiter"));
+            }
+            self.skip_blanks();
+        }
+    }
+
+    fn read_string(&mut self) -> Result<String, JsonError> {
+        let start = self.offset;
+        self.offset += 1;
+        let mut text = String::new();
+        loop {
+            let Some(character) = self.text[self.offset..].chars().next() else {
+                return Err(self.error_at("Unterminated string starting at", start));
+            };
+            match character {
+                '"' => {
+                    self.offset += 1;
+                    return Ok(text);
+                }
+                '\\' => text.push(self.read_escape(start)?),
+                control if control < ' ' => return Err(self.error("Invalid control character at")),
+                other => {
+                    text.push(other);
+                    self.offset += other.len_utf8();
+                }
+            }
+        }
+    }
+
+    fn read_escape(&mut self, string_start: usize) -> Result<char, JsonError> {
+        let backslash = self.offset;
+        self.offset += 1;
+        let Some(letter) = self.text[self.offset..].chars().next() else {
+            return Err(self.error_at("Unterminated string starting at", string_start));
+        };
+        self.offset += letter.len_utf8();
+        match letter {
+            '"' | '\\' | '/' => Ok(letter),
+            'b' => Ok('\u{8}'),
+            'f' => Ok('\u{c}'),
+            'n' => Ok('\n'),
+            'r' => Ok('\r'),
+            't' => Ok('\t'),
+            'u' => {
+                let high = self.read_unit(backslash)?;
+                let is_high_surrogate = (0xd800..0xdc00).contains(&high);
+                let pair = if is_high_surrogate && self.accept("\\u") {
+                    [high, self.read_unit(backslash)?].to_vec()
+                } else {
+                    vec![high]
+                };
+                // Python would keep half a surrogate pair; Rust's text has no room for it.
+                Ok(char::decode_utf16(pair)
+                    .next()
+                    .and_then(Result::ok)
+                    .unwrap_or(char::REPLACEMENT_CHARACTER))
+            }
+            _ => Err(self.error_at("Invalid \\escape", backslash)),
+        }
+    }
+
+    fn read_unit(&mut self, backslash: usize) -> Result<u16, JsonError> {
+        let unit = self
+            .text
+            .get(self.offset..self.offset + 4)
+            .filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+            .and_then(|digits| u16::from_str_radix(digits, 16).ok())
+            .ok_or_else(|| self.error_at("Invalid \\uXXXX escape", backslash + 1))?;
+        self.offset += 4;
+        Ok(unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn reads_what_python_reads() {
+        assert_eq!(
+            loads(r#" {"a": [1, -2.5e3, null, "\u00fc\ud83d\ude00"]} "#)
+                .unwrap()
+                .to_string(),
+            json!({"a": [1, "-2.5e3".parse::<serde_json::Number>().unwrap(), null, "ü😀"]}).to_string()
+        );
+        assert_eq!(loads("[]").unwrap(), json!([]));
+    }
+
+    #[test]
+    fn errors_are_worded_as_pythons() {
+        for (text, message) in [
+            ("", "Expecting value: line 1 column 1 (char 0)"),
+            (
+                "{",
+                "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)",
+            ),
+            ("{\"a\"}", "Expecting ':' delimiter: line 1 column 5 (char 4)"),
+            ("{\"a\": 1 \"b\"}", "Expecting ',' delimiter: line 1 column 9 (char 8)"),
+            ("[1,\n]", "Expecting value: line 2 column 1 (char 4)"),
+            ("[1] x", "Extra data: line 1 column 5 (char 4)"),
+            ("\"abc", "Unterminated string starting at: line 1 column 1 (char 0)"),
+            ("\"\\q\"", "Invalid \\escape: line 1 column 2 (char 1)"),
+            ("01", "Extra data: line 1 column 2 (char 1)"),
+        ] {
+            assert_eq!(loads(text).unwrap_err().to_string(), message, "{text}");
+        }
+        assert!(loads(&"[".repeat(100_000)).is_err());
+    }
+}

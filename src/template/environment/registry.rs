@@ -1,0 +1,447 @@
+//! The resource registry: what a user wants the types in a template to mean.
+//!
+//! The registry maps names to names, by exact type, by wildcard and for single resources; it also holds hooks and
+//! restricted actions of resources. Which types there are is not known here.
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+use crate::python::repr::{repr_tuple, to_text};
+use crate::template::error::TemplateError;
+
+const HOOK_TYPES: [&str; 6] = [
+    "pre-create",
+    "pre-update",
+    "pre-delete",
+    "post-create",
+    "post-update",
+    "post-delete",
+];
+const RESTRICTED_ACTIONS: [&str; 2] = ["update", "replace"];
+const RESOURCES: &str = "resources";
+
+/// What the type of a resource turns out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RegisteredType {
+    /// A type that the engine has.
+    Plugin(String),
+    /// A template, by file name or URL.
+    Template(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Entry {
+    /// Hooks, restricted actions.
+    Setting(Value),
+    /// What a type stands for.
+    Mapping(Value),
+    Section(IndexMap<String, Entry>),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResourceRegistry {
+    entries: IndexMap<String, Entry>,
+}
+
+impl Default for ResourceRegistry {
+    fn default() -> Self {
+        Self {
+            entries: IndexMap::from([(RESOURCES.to_owned(), Entry::Section(IndexMap::new()))]),
+        }
+    }
+}
+
+/// A name that is mapped this often has been mapped in a circle.
+const LONGEST_CHAIN: usize = 50;
+const DEEPEST_NESTING: usize = 20;
+
+impl ResourceRegistry {
+    /// Adds what an environment says; null takes away.
+    pub fn load(&mut self, registry: &Map<String, Value>) -> Result<(), TemplateError> {
+        load_section(&mut self.entries, registry, DEEPEST_NESTING)
+    }
+
+    pub fn to_value(&self) -> Value {
+        section_to_value(&self.entries)
+    }
+
+    /// The type that a name stands for. `is_plugin` tells which names the engine has types for.
+    pub fn resolve(
+        &self,
+        resource_type: &str,
+        resource_name: Option<&str>,
+        is_plugin: &dyn Fn(&str) -> bool,
+    ) -> Result<RegisteredType, TemplateError> {
+        self.resolve_within(resource_type, resource_name, is_plugin, LONGEST_CHAIN)
+            .ok_or_else(|| TemplateError::EntityNotFound {
+                entity: "Resource Type".to_owned(),
+                name: resource_type.to_owned(),
+            })
+    }
+
+    /// As [`resolve`](Self::resolve), for a resource that is about to be made.
+    pub fn resolve_for(
+        &self,
+        resource_type: &str,
+        resource_name: &str,
+        is_plugin: &dyn Fn(&str) -> bool,
+    ) -> Result<RegisteredType, TemplateError> {
+        if resource_type.is_empty() {
+            return Err(TemplateError::invalid(format!(
+                "Resource \"{resource_name}\" has no type"
+            )));
+        }
+        self.resolve(resource_type, Some(resource_name), is_plugin)
+            .map_err(|error| TemplateError::invalid(error.to_string()))
+    }
+
+    fn resolve_within(
+        &self,
+        resource_type: &str,
+        resource_name: Option<&str>,
+        is_plugin: &dyn Fn(&str) -> bool,
+        steps_left: usize,
+    ) -> Option<RegisteredType> {
+        if is_template_name(resource_type) {
+            return Some(RegisteredType::Template(resource_type.to_owned()));
+        }
+        let steps_left = steps_left.checked_sub(1)?;
+        for (pattern, target) in self.candidates(resource_type, resource_name) {
+            if is_template_name(target) {
+                return Some(RegisteredType::Template(target.to_owned()));
+            }
+            let target = match (pattern.strip_suffix('*'), target.strip_suffix('*')) {
+                (Some(prefix), Some(new_prefix)) => {
+                    format!("{new_prefix}{}", resource_type.strip_prefix(prefix).unwrap_or_default())
+                }
+                _ => target.to_owned(),
+            };
+            let found = self.resolve_within(&target, resource_name, is_plugin, steps_left);
+            if found.is_some() {
+                return found;
+            }
+        }
+        is_plugin(resource_type).then(|| RegisteredType::Plugin(resource_type.to_owned()))
+    }
+
+    /// The mappings that apply to a type, the most specific first: those for the one resource, then the others by name.
+    fn candidates<'a>(&'a self, resource_type: &str, resource_name: Option<&str>) -> Vec<(&'a str, &'a str)> {
+        let for_resource = resource_name
+            .and_then(|name| self.resource_sections()?.get(name))
+            .and_then(|entry| match entry {
+                Entry::Section(entries) => entries.get_key_value(resource_type),
+                _ => None,
+            });
+        let mut general: Vec<(&String, &Entry)> = self
+            .entries
+            .iter()
+            .filter(|(name, entry)| name.as_str() == resource_type || applies_as_wildcard(name, entry, resource_type))
+            .collect();
+        general.sort_by_key(|(name, _)| *name);
+        for_resource
+            .into_iter()
+            .chain(general)
+            .filter_map(|(name, entry)| match entry {
+                Entry::Mapping(Value::String(target)) => Some((name.as_str(), target.as_str())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn resource_sections(&self) -> Option<&IndexMap<String, Entry>> {
+        match self.entries.get(RESOURCES) {
+            Some(Entry::Section(resources)) => Some(resources),
+            _ => None,
+        }
+    }
+
+    /// The actions that may not be done to a resource.
+    pub fn restricted_actions(&self, resource_name: &str) -> Vec<&str> {
+        let mut actions = self.settings(resource_name, "restricted_actions");
+        actions.sort_unstable();
+        actions.dedup();
+        actions
+    }
+
+    /// Whether a resource is to stop at a hook.
+    pub fn has_hook(&self, resource_name: &str, hook: &str) -> bool {
+        self.settings(resource_name, "hooks").contains(&hook)
+    }
+
+    fn settings(&self, resource_name: &str, key: &str) -> Vec<&str> {
+        let mut settings = Vec::new();
+        for (pattern, entry) in self.resource_sections().into_iter().flatten() {
+            let Entry::Section(entries) = entry else { continue };
+            if !matches_wildcards(pattern, resource_name) {
+                continue;
+            }
+            match entries.get(key) {
+                Some(Entry::Setting(Value::String(one))) => settings.push(one.as_str()),
+                Some(Entry::Setting(Value::Array(several))) => {
+                    settings.extend(several.iter().filter_map(Value::as_str))
+                }
+                _ => {}
+            }
+        }
+        settings
+    }
+}
+
+fn is_template_name(name: &str) -> bool {
+    name.ends_with(".yaml") || name.ends_with(".template")
+}
+
+fn applies_as_wildcard(name: &str, entry: &Entry, resource_type: &str) -> bool {
+    // A wildcard whose target is the type itself would lead back here.
+    let leads_back = matches!(entry, Entry::Mapping(Value::String(target)) if target == resource_type);
+    name.strip_suffix('*')
+        .is_some_and(|prefix| resource_type.starts_with(prefix))
+        && !leads_back
+}
+
+fn load_section(
+    section: &mut IndexMap<String, Entry>,
+    registry: &Map<String, Value>,
+    levels_left: usize,
+) -> Result<(), TemplateError> {
+    for (key, value) in registry {
+        if value.is_null() {
+            remove(section, key);
+        } else if is_hook(key, value)? || is_restricted_action(key, value)? {
+            section.insert(key.clone(), Entry::Setting(value.clone()));
+        } else if let Value::Object(nested) = value {
+            let levels_left = levels_left.checked_sub(1).ok_or_else(|| {
+                TemplateError::value_error("environment section \"resource_registry\" is nested too deeply")
+            })?;
+            load_nested(section, key, nested, levels_left)?;
+        } else {
+            // A type whose name is that of a template stands for that template, whatever is written.
+            let target = if is_template_name(key) {
+                Value::from(key.as_str())
+            } else {
+                value.clone()
+            };
+            section.insert(key.clone(), Entry::Mapping(target));
+        }
+    }
+    Ok(())
+}
+
+fn load_nested(
+    section: &mut IndexMap<String, Entry>,
+    key: &str,
+    nested: &Map<String, Value>,
+    levels_left: usize,
+) -> Result<(), TemplateError> {
+    let mut entries = match section.get(key) {
+        Some(Entry::Section(existing)) => existing.clone(),
+        _ => IndexMap::new(),
+    };
+    load_section(&mut entries, nested, levels_left)?;
+    // An empty section leaves no trace, unless there was one.
+    if !entries.is_empty() || section.contains_key(key) {
+        section.insert(key.to_owned(), Entry::Section(entries));
+    }
+    Ok(())
+}
+
+fn remove(section: &mut IndexMap<String, Entry>, key: &str) {
+    match key.strip_suffix('*') {
+        Some(prefix) => {
+            section.retain(|name, entry| !(matches!(entry, Entry::Mapping(_)) && name.starts_with(prefix)));
+        }
+        None => {
+            section.shift_remove(key);
+        }
+    }
+}
+
+/// Whether all of a value, one text or several, is among the known words.
+fn names_only(value: &Value, known: &[&str]) -> bool {
+    match value {
+        Value::String(one) => known.contains(&one.as_str()),
+        Value::Array(several) => several
+            .iter()
+            .all(|one| one.as_str().is_some_and(|one| known.contains(&one))),
+        _ => false,
+    }
+}
+
+fn tuple_of(words: &[&str]) -> String {
+    let words: Vec<Value> = words.iter().map(|word| Value::from(*word)).collect();
+    repr_tuple(&words)
+}
+
+fn is_hook(key: &str, value: &Value) -> Result<bool, TemplateError> {
+    if key != "hooks" {
+        return Ok(false);
+    }
+    if names_only(value, &HOOK_TYPES) {
+        return Ok(true);
+    }
+    Err(TemplateError::InvalidBreakPointHook {
+        message: format!(
+            "Invalid hook type \"{}\" for resource breakpoint, acceptable hook types are: {}",
+            to_text(value),
+            tuple_of(&HOOK_TYPES)
+        ),
+    })
+}
+
+fn is_restricted_action(key: &str, value: &Value) -> Result<bool, TemplateError> {
+    if key != "restricted_actions" {
+        return Ok(false);
+    }
+    if names_only(value, &RESTRICTED_ACTIONS) {
+        return Ok(true);
+    }
+    Err(TemplateError::InvalidRestrictedAction {
+        message: format!(
+            "Invalid restricted_action type \"{}\" for resource, acceptable restricted_action types are: {}",
+            to_text(value),
+            tuple_of(&RESTRICTED_ACTIONS)
+        ),
+    })
+}
+
+fn section_to_value(section: &IndexMap<String, Entry>) -> Value {
+    let entries = section.iter().map(|(name, entry)| {
+        let value = match entry {
+            Entry::Setting(value) | Entry::Mapping(value) => value.clone(),
+            Entry::Section(nested) => section_to_value(nested),
+        };
+        (name.clone(), value)
+    });
+    Value::Object(entries.collect())
+}
+
+/// Python's `fnmatchcase`: `*`, `?` and sets of characters.
+fn matches_wildcards(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (mut at_pattern, mut at_text) = (0, 0);
+    let mut last_star: Option<(usize, usize)> = None;
+    while at_text < text.len() {
+        if pattern.get(at_pattern) == Some(&'*') {
+            last_star = Some((at_pattern, at_text));
+            at_pattern += 1;
+            continue;
+        }
+        if let Some(next) = matches_one(&pattern, at_pattern, text[at_text]) {
+            at_pattern = next;
+            at_text += 1;
+            continue;
+        }
+        // Let the last star take one more character.
+        let Some((star, taken)) = last_star else {
+            return false;
+        };
+        last_star = Some((star, taken + 1));
+        at_pattern = star + 1;
+        at_text = taken + 1;
+    }
+    pattern[at_pattern..].iter().all(|character| *character == '*')
+}
+
+/// Where the pattern goes on if its next part matches the character.
+fn matches_one(pattern: &[char], at: usize, character: char) -> Option<usize> {
+    match *pattern.get(at)? {
+        '?' => Some(at + 1),
+        '[' => match set_end(pattern, at + 1) {
+            Some(end) => set_contains(&pattern[at + 1..end], character).then_some(end + 1),
+            None => (character == '[').then_some(at + 1),
+        },
+        literal => (literal == character).then_some(at + 1),
+    }
+}
+
+fn set_end(pattern: &[char], start: usize) -> Option<usize> {
+    let mut at = start;
+    if pattern.get(at) == Some(&'!') {
+        at += 1;
+    }
+    // A bracket in the first place belongs to the set.
+    let from = at + usize::from(pattern.get(at) == Some(&']'));
+    (from..pattern.len()).find(|at| pattern[*at] == ']')
+}
+
+fn set_contains(set: &[char], character: char) -> bool {
+    let (negated, set) = match set {
+        ['!', rest @ ..] => (true, rest),
+        other => (false, other),
+    };
+    let mut at = 0;
+    let mut found = false;
+    while at < set.len() {
+        if at + 2 < set.len() && set[at + 1] == '-' {
+            found |= (set[at]..=set[at + 2]).contains(&character);
+            at += 3;
+        } else {
+            found |= set[at] == character;
+            at += 1;
+        }
+    }
+    found != negated
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn registry(value: Value) -> ResourceRegistry {
+        let mut registry = ResourceRegistry::default();
+        registry.load(value.as_object().unwrap()).unwrap();
+        registry
+    }
+
+    fn is_plugin(name: &str) -> bool {
+        ["OS::Heat::None", "OS::Heat::Value", "OS::Nova::Server"].contains(&name)
+    }
+
+    #[test]
+    fn types_are_mapped_by_name_by_wildcard_and_for_one_resource() {
+        let registry = registry(json!({
+            "My::*": "OS::Heat::*",
+            "My::Exact": "OS::Nova::Server",
+            "Loop::A": "Loop::B",
+            "Loop::B": "Loop::A",
+            "My::Nested": "nested.yaml",
+            "resources": {"special": {"My::Exact": "OS::Heat::None"}},
+        }));
+        let resolve = |name: &str, resource| registry.resolve(name, resource, &is_plugin);
+        let plugin = |name: &str| Ok(RegisteredType::Plugin(name.to_owned()));
+        assert_eq!(resolve("My::Value", None), plugin("OS::Heat::Value"));
+        assert_eq!(resolve("My::Exact", Some("other")), plugin("OS::Nova::Server"));
+        assert_eq!(resolve("My::Exact", Some("special")), plugin("OS::Heat::None"));
+        assert_eq!(
+            resolve("My::Nested", None),
+            Ok(RegisteredType::Template("nested.yaml".to_owned()))
+        );
+        assert_eq!(resolve("OS::Heat::None", None), plugin("OS::Heat::None"));
+        assert!(resolve("Loop::A", None).is_err());
+        assert_eq!(
+            resolve("My::Missing", None).unwrap_err().to_string(),
+            "The Resource Type (My::Missing) could not be found."
+        );
+    }
+
+    #[test]
+    fn hooks_apply_by_pattern() {
+        let registry = registry(json!({"resources": {
+            "a*": {"hooks": ["pre-create", "pre-update"]},
+            "ab": {"restricted_actions": "replace"},
+            "[xy]?": {"hooks": "pre-delete"},
+        }}));
+        assert!(registry.has_hook("abc", "pre-update"));
+        assert!(!registry.has_hook("b", "pre-update"));
+        assert!(registry.has_hook("x1", "pre-delete"));
+        assert_eq!(registry.restricted_actions("ab"), ["replace"]);
+    }
+
+    #[test]
+    fn null_takes_entries_away() {
+        let mut registry = registry(json!({"A::B": "C", "A::D": "C", "E": "F"}));
+        registry.load(json!({"A::*": null}).as_object().unwrap()).unwrap();
+        assert_eq!(registry.to_value(), json!({"resources": {}, "E": "F"}));
+    }
+}

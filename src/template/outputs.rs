@@ -1,0 +1,115 @@
+//! Outputs of a stack.
+
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+use super::conditions::ConditionScope;
+use super::document::Template;
+use super::error::{ResolveError, TemplateError};
+use super::expression::{AttributePath, Context, Expression, ParseScope};
+use super::references::References;
+use super::resource_definition::condition_holds;
+use crate::python::repr::to_text;
+use crate::python::value::class_name;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputDefinition {
+    pub name: String,
+    value: Expression,
+    description: Option<Value>,
+}
+
+impl OutputDefinition {
+    pub fn description(&self) -> String {
+        self.description
+            .as_ref()
+            .map_or_else(|| "No description given".to_owned(), to_text)
+    }
+
+    pub fn value(&self, references: &dyn References) -> Result<Value, ResolveError> {
+        self.value.resolve(references)
+    }
+
+    /// Checks the functions in the value; the path in the error is relative to the output (`value.…`).
+    pub fn validate(&self, template: &Template, references: &dyn References) -> Result<(), TemplateError> {
+        let keywords = template.keywords();
+        let place = [keywords.outputs, &self.name, keywords.value].map(str::to_owned);
+        self.value.validate(references, &place)
+    }
+
+    /// The resources that the value needs. An output that refers to what is not there needs nothing: it will not work
+    /// anyway.
+    pub fn required_resource_names(&self, references: &dyn References) -> Vec<String> {
+        let mut names = self.value.dependencies(references, "").unwrap_or_default();
+        let mut seen = std::collections::HashSet::new();
+        names.retain(|name| seen.insert(name.clone()));
+        names
+    }
+
+    /// The attributes of resources that the value asks for.
+    pub fn attributes(&self, references: &dyn References) -> Vec<(String, AttributePath)> {
+        self.value.attributes(references)
+    }
+
+    pub fn render_hot(&self) -> Value {
+        let mut rendered = Map::new();
+        if let Some(description) = &self.description {
+            rendered.insert("description".to_owned(), description.clone());
+        }
+        rendered.insert("value".to_owned(), self.value.render());
+        Value::Object(rendered)
+    }
+}
+
+pub(super) fn parse_outputs(
+    template: &Template,
+    references: &ConditionScope<'_>,
+) -> Result<IndexMap<String, OutputDefinition>, TemplateError> {
+    let keywords = template.keywords();
+    let scope = ParseScope {
+        version: template.version(),
+        context: Context::Body,
+        references,
+    };
+    let mut outputs = IndexMap::new();
+    for (name, raw) in template.definitions(keywords.outputs)? {
+        let invalid = |message: String| TemplateError::StackValidationFailed {
+            error: "Output validation error".to_owned(),
+            path: vec![keywords.outputs.to_owned(), name.clone()],
+            message,
+        };
+        let Value::Object(fields) = raw else {
+            return Err(invalid(format!(
+                "Output definitions must be a map. Found a {} instead",
+                class_name(raw)
+            )));
+        };
+        let Some(value) = fields.get(keywords.value) else {
+            return Err(invalid(format!(
+                "Each output definition must contain a {} key.",
+                keywords.value
+            )));
+        };
+        let place = [keywords.outputs, name, keywords.condition];
+        let enabled = !template.version().has_conditions() || condition_holds(fields, &place, keywords, &scope)?;
+        let value = if enabled {
+            let path = [keywords.outputs, name, keywords.value].join(".");
+            Expression::parse(value, &scope, &path)?
+        } else {
+            Expression::Scalar(Value::Null)
+        };
+        let description = fields
+            .get(keywords.description)
+            .filter(|description| !description.is_null())
+            .cloned();
+        outputs.insert(
+            name.clone(),
+            OutputDefinition {
+                name: name.clone(),
+                value,
+                description,
+            },
+        );
+    }
+    Ok(outputs)
+}

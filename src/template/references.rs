@@ -1,0 +1,187 @@
+//! The window through which an expression sees what is outside of the template.
+
+use serde_json::{Map, Value};
+
+use super::error::{Fault, ResolveError, TemplateError};
+use super::expression::AttributePath;
+use super::stack_definition::StackDefinition;
+
+/// All that functions may ask for.
+pub trait References {
+    /// The value of a parameter; `None` if the template has none of that name.
+    fn parameter(&self, name: &str) -> Result<Option<Value>, ResolveError>;
+
+    /// Whether a condition holds. Takes what Heat takes for one: a name, a boolean, or null for "always".
+    fn condition(&self, name: &Value) -> Result<bool, ResolveError>;
+
+    fn file(&self, name: &str) -> Option<Value>;
+
+    /// The `Mappings` section.
+    fn mappings(&self) -> Option<&Value>;
+
+    /// Whether the stack has such a resource (one whose condition is false is not there).
+    fn has_resource(&self, name: &str) -> bool;
+
+    /// What `get_resource` gives.
+    fn resource_reference(&self, resource: &str) -> Result<Value, ResolveError>;
+
+    /// Whether the resource is far enough for its attributes to be asked for.
+    fn is_ready(&self, resource: &str) -> bool;
+
+    /// Whether it is far enough for all attributes at once.
+    fn is_ready_for_all(&self, resource: &str) -> bool;
+
+    fn attribute(&self, resource: &str, attribute: &AttributePath) -> Result<Value, ResolveError>;
+
+    fn all_attributes(&self, resource: &str) -> Result<Value, ResolveError>;
+
+    fn has_attribute(&self, resource: &str, attribute: &str) -> bool;
+}
+
+/// Why a resource does not tell an attribute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AttributeFailure {
+    /// There is no such attribute.
+    Unknown,
+    /// Asking for it failed, with this message.
+    Failed(String),
+}
+
+/// What the engine knows about the resources of a stack.
+pub trait ResourceStates {
+    /// Action and status; `None` for a resource about which nothing is known yet.
+    fn state(&self, resource: &str) -> Option<(&str, &str)>;
+
+    /// `None` for a resource about which nothing is known yet: it is then referred to by its name.
+    fn reference_id(&self, resource: &str) -> Option<Value>;
+
+    fn attribute(&self, resource: &str, attribute: &AttributePath) -> Result<Value, AttributeFailure>;
+
+    /// All attributes by name, those asked for with a path left out.
+    fn attributes(&self, resource: &str) -> Result<Map<String, Value>, AttributeFailure>;
+
+    fn has_attribute(&self, resource: &str, attribute: &str) -> bool;
+}
+
+/// The states of a stack that has no resources yet.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoResources;
+
+impl ResourceStates for NoResources {
+    fn state(&self, _resource: &str) -> Option<(&str, &str)> {
+        None
+    }
+
+    fn reference_id(&self, _resource: &str) -> Option<Value> {
+        None
+    }
+
+    fn attribute(&self, _resource: &str, _attribute: &AttributePath) -> Result<Value, AttributeFailure> {
+        Err(AttributeFailure::Unknown)
+    }
+
+    fn attributes(&self, _resource: &str) -> Result<Map<String, Value>, AttributeFailure> {
+        Ok(Map::new())
+    }
+
+    fn has_attribute(&self, _resource: &str, _attribute: &str) -> bool {
+        false
+    }
+}
+
+/// A stack's definition together with the states of its resources: what expressions are resolved against.
+#[derive(Clone, Copy)]
+pub struct Scope<'a> {
+    definition: &'a StackDefinition,
+    states: &'a dyn ResourceStates,
+}
+
+impl<'a> Scope<'a> {
+    pub fn new(definition: &'a StackDefinition, states: &'a dyn ResourceStates) -> Self {
+        Self { definition, states }
+    }
+}
+
+const READY_ACTIONS: [&str; 8] = [
+    "CREATE", "ADOPT", "SUSPEND", "RESUME", "UPDATE", "ROLLBACK", "SNAPSHOT", "CHECK",
+];
+
+/// Attributes that are not part of "all attributes".
+const SHOW: &str = "show";
+
+impl References for Scope<'_> {
+    fn parameter(&self, name: &str) -> Result<Option<Value>, ResolveError> {
+        self.definition
+            .parameters()
+            .get(name)
+            .map(|parameter| parameter.value())
+            .transpose()
+    }
+
+    fn condition(&self, name: &Value) -> Result<bool, ResolveError> {
+        self.definition.condition_scope().condition(name)
+    }
+
+    fn file(&self, name: &str) -> Option<Value> {
+        self.definition.template().files().get(name).cloned()
+    }
+
+    fn mappings(&self) -> Option<&Value> {
+        self.definition.template().mappings()
+    }
+
+    fn has_resource(&self, name: &str) -> bool {
+        self.definition.resource(name).is_some()
+    }
+
+    fn resource_reference(&self, resource: &str) -> Result<Value, ResolveError> {
+        Ok(self
+            .states
+            .reference_id(resource)
+            .unwrap_or_else(|| Value::from(resource)))
+    }
+
+    fn is_ready(&self, resource: &str) -> bool {
+        self.states
+            .state(resource)
+            .is_some_and(|(action, _)| READY_ACTIONS.contains(&action))
+    }
+
+    fn is_ready_for_all(&self, resource: &str) -> bool {
+        self.states.state(resource).is_some_and(|(action, status)| {
+            READY_ACTIONS.contains(&action) && action != "ROLLBACK" && matches!(status, "IN_PROGRESS" | "COMPLETE")
+        })
+    }
+
+    fn attribute(&self, resource: &str, attribute: &AttributePath) -> Result<Value, ResolveError> {
+        self.states
+            .attribute(resource, attribute)
+            .map_err(|failure| match failure {
+                AttributeFailure::Unknown => unknown_attribute(resource, &attribute.to_text()),
+                AttributeFailure::Failed(message) => Fault::Attribute(message).into(),
+            })
+    }
+
+    fn all_attributes(&self, resource: &str) -> Result<Value, ResolveError> {
+        match self.states.attributes(resource) {
+            Ok(mut attributes) => {
+                attributes.shift_remove(SHOW);
+                Ok(Value::Object(attributes))
+            }
+            Err(AttributeFailure::Unknown) => Err(unknown_attribute(resource, "*")),
+            Err(AttributeFailure::Failed(message)) => Err(Fault::Attribute(message).into()),
+        }
+    }
+
+    fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
+        self.states.has_attribute(resource, attribute)
+    }
+}
+
+pub(crate) fn unknown_attribute(resource: &str, attribute: &str) -> ResolveError {
+    TemplateError::InvalidTemplateAttribute {
+        resource: resource.to_owned(),
+        key: attribute.to_owned(),
+    }
+    .into()
+}
