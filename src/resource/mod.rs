@@ -14,4 +14,6 @@ pub mod properties;
 pub mod schema;
 pub mod state;
 pub mod support;
+#[cfg(test)]
+pub mod testing;
 pub mod translation;

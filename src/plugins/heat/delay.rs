@@ -157,3 +157,59 @@ impl Delay {
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::resource::testing;
+
+    const fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[tokio::test]
+    async fn it_waits_during_its_actions_only() {
+        let (mut instance, _) = testing::instance(&TYPE, json!({"min_wait": 3, "actions": ["DELETE"]}));
+        let plugin = TYPE.plugin;
+        let settled = plugin.settle(&mut instance, Action::Create, seconds(0)).await.unwrap();
+        assert_eq!(settled, Progress::Done);
+        let gone = plugin.gone(&mut instance, seconds(1)).await.unwrap();
+        assert_eq!(gone, Progress::Again(seconds(2)));
+        let gone = plugin.gone(&mut instance, seconds(3)).await.unwrap();
+        assert_eq!(gone, Progress::Done);
+    }
+
+    #[test]
+    fn jitter_is_the_same_for_everybody_who_waits() {
+        let properties = testing::properties(&TYPE, json!({"min_wait": 1, "max_jitter": 2, "jitter_multiplier": 60}));
+        let delay = Delay::of(&properties).unwrap();
+        let drawn = |uuid| delay.drawn_for(uuid, Action::Create);
+        assert_eq!(drawn("one"), drawn("one"));
+        assert_ne!(drawn("one"), drawn("two"));
+        assert_ne!(drawn("one"), delay.drawn_for("one", Action::Delete));
+        for uuid in ["a", "b", "c", "d", "e", "f"] {
+            assert!((seconds(1)..seconds(121)).contains(&drawn(uuid)), "{:?}", drawn(uuid));
+        }
+    }
+
+    #[test]
+    fn a_delay_beyond_the_stacks_time_is_refused() {
+        let validate = |given| {
+            TYPE.plugin
+                .validate(&testing::properties(&TYPE, given), &testing::stack())
+        };
+        assert!(validate(json!({"min_wait": 3600})).is_ok());
+        let refused = validate(json!({"min_wait": 3600, "max_jitter": 1, "jitter_multiplier": 2})).unwrap_err();
+        assert_eq!(
+            refused.message,
+            "OS::Heat::Delay maximum delay 3602s exceeds stack timeout.: "
+        );
+        let refused = validate(json!({"min_wait": 3601})).unwrap_err();
+        assert_eq!(
+            refused.message,
+            "OS::Heat::Delay maximum delay 3601.0s exceeds stack timeout.: "
+        );
+    }
+}

@@ -56,3 +56,37 @@ impl Plugin for NonePlugin {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::resource::attributes::AttributeCache;
+    use crate::resource::testing;
+
+    #[tokio::test]
+    async fn it_takes_anything_and_keeps_its_id() {
+        let (mut instance, notes) = testing::instance(&TYPE, json!({"flavor": "m1", "image": ["any"]}));
+        assert!(instance.properties.to_stored().unwrap().is_empty());
+        TYPE.plugin.make(&mut instance).await.unwrap();
+        let id = instance.physical_id().unwrap().to_owned();
+        TYPE.plugin.make(&mut instance).await.unwrap();
+        let placeholder = "is_placeholder=True".to_owned();
+        assert_eq!(notes.taken(), [format!("id {id}"), placeholder.clone(), placeholder]);
+        assert_eq!(TYPE.plugin.reference_id(&instance), id);
+    }
+
+    #[tokio::test]
+    async fn any_attribute_is_nothing_and_is_kept_as_such() {
+        let (mut instance, _) = testing::instance(&TYPE, json!({}));
+        let mut cache = AttributeCache::default();
+        for (name, path) in [("anything", vec![]), ("show", vec![json!("a"), json!(0)])] {
+            let value = instance.look_up(&mut cache, name, &path).await.unwrap();
+            assert_eq!(value, Value::Null);
+        }
+        assert!(cache.has_news());
+        let kept = Value::Object(cache.to_stored());
+        assert_eq!(kept, json!({"anything": null, "tuple:('show', 'a', 0)": null}));
+    }
+}

@@ -199,3 +199,63 @@ fn wanted_classes(properties: &Properties) -> Result<Vec<CharacterClass>, Failur
     }
     Ok(wanted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resource::attributes::AttributeCache;
+    use crate::resource::testing;
+
+    #[tokio::test]
+    async fn the_text_is_stored_in_secret_before_the_id_and_stays() {
+        let (mut instance, notes) = testing::instance(&TYPE, json!({"length": 8}));
+        assert_eq!(TYPE.plugin.reference_id(&instance), "res");
+        TYPE.plugin.make(&mut instance).await.unwrap();
+        TYPE.plugin.make(&mut instance).await.unwrap();
+        let text = instance.data(VALUE).unwrap().to_owned();
+        assert_eq!(text.len(), 8);
+        let id = "id stack-res-aymwn3ig4d3h".to_owned();
+        assert_eq!(notes.taken(), [format!("value={text} in secret"), id.clone(), id]);
+        assert_eq!(TYPE.plugin.reference_id(&instance), text);
+        let mut cache = AttributeCache::default();
+        let value = instance.look_up(&mut cache, VALUE, &[]).await.unwrap();
+        assert_eq!(value, json!(text));
+        assert!(!cache.has_news());
+    }
+
+    #[tokio::test]
+    async fn the_old_sequence_is_one_more_class() {
+        let (mut instance, _) = testing::instance(&TYPE, json!({"sequence": "octdigits", "length": 40}));
+        assert_eq!(
+            instance.properties.get(CLASSES).unwrap(),
+            json!([{"class": "octdigits", "min": 1}])
+        );
+        assert_eq!(instance.properties.get(SEQUENCE).unwrap(), Value::Null);
+        TYPE.plugin.make(&mut instance).await.unwrap();
+        let text = instance.data(VALUE).unwrap();
+        assert!(text.bytes().all(|byte| (b'0'..b'8').contains(&byte)), "{text}");
+    }
+
+    #[tokio::test]
+    async fn characters_must_come_from_somewhere() {
+        let (mut instance, notes) = testing::instance(&TYPE, json!({"character_classes": []}));
+        let failure = TYPE.plugin.make(&mut instance).await.unwrap_err();
+        assert_eq!(
+            failure.reason("res"),
+            "IndexError: resources.res: Cannot choose from an empty sequence"
+        );
+        assert!(notes.taken().is_empty());
+    }
+
+    #[test]
+    fn the_least_numbers_must_fit_into_the_length() {
+        let validate = |given| {
+            TYPE.plugin
+                .validate(&testing::properties(&TYPE, given), &testing::stack())
+        };
+        let sequences = json!([{"sequence": "ab", "min": 4}, {"sequence": "!"}]);
+        assert!(validate(json!({"length": 6, "character_sequences": sequences})).is_ok());
+        let refused = validate(json!({"length": 5, "character_sequences": sequences})).unwrap_err();
+        assert_eq!(refused.class, "StackValidationFailed");
+    }
+}

@@ -225,3 +225,109 @@ async fn ask_service(instance: &Instance) -> Result<bool, Failure> {
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::resource::testing;
+
+    const fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    async fn change(before: Value, after: Value) -> (Result<Changed, Failure>, Vec<String>, bool) {
+        let (mut instance, notes) = testing::instance(&TYPE, after);
+        let before = testing::properties(&TYPE, before);
+        let after = instance.properties.clone();
+        let changed = after.changed_since(&before).unwrap();
+        let change = Change {
+            after: &after,
+            before: &before,
+            changed: &changed,
+            definition_changed: false,
+        };
+        let replaces = TYPE.plugin.needs_replace(&change);
+        (
+            TYPE.plugin.change(&mut instance, &change).await,
+            notes.taken(),
+            replaces,
+        )
+    }
+
+    #[tokio::test]
+    async fn the_value_is_stored_before_the_id() {
+        let (mut instance, notes) = testing::instance(&TYPE, json!({"value": 5}));
+        TYPE.plugin.make(&mut instance).await.unwrap();
+        assert_eq!(notes.taken(), ["value=5", "id stack-res-aymwn3ig4d3h"]);
+    }
+
+    #[tokio::test]
+    async fn what_fails_stores_nothing_and_says_so_in_the_end() {
+        let (mut instance, notes) = testing::instance(&TYPE, json!({"fail": true, "wait_secs": 2}));
+        let plugin = TYPE.plugin;
+        plugin.make(&mut instance).await.unwrap();
+        assert!(notes.taken().is_empty());
+        let early = plugin.settle(&mut instance, Action::Create, seconds(1)).await.unwrap();
+        assert_eq!(early, Progress::Again(seconds(1)));
+        let failure = plugin
+            .settle(&mut instance, Action::Create, seconds(2))
+            .await
+            .unwrap_err();
+        assert_eq!(
+            failure.reason("res"),
+            "ValueError: resources.res: Test Resource failed res"
+        );
+        let gone = plugin.gone(&mut instance, seconds(2)).await.unwrap();
+        assert_eq!(gone, Progress::Done);
+    }
+
+    #[tokio::test]
+    async fn each_action_may_take_its_own_time() {
+        let given = json!({"wait_secs": 9, "action_wait_secs": {"create": 2, "delete": "0"}});
+        let (mut instance, _) = testing::instance(&TYPE, given);
+        let plugin = TYPE.plugin;
+        for (action, waits) in [(Action::Create, 2), (Action::Update, 9)] {
+            let progress = plugin.settle(&mut instance, action, seconds(0)).await.unwrap();
+            assert_eq!(progress, Progress::Again(seconds(waits)), "{action:?}");
+        }
+        let gone = plugin.gone(&mut instance, seconds(0)).await.unwrap();
+        assert_eq!(gone, Progress::Done);
+    }
+
+    #[tokio::test]
+    async fn a_negative_wait_never_ends() {
+        let (mut instance, _) = testing::instance(&TYPE, json!({"wait_secs": -1}));
+        let progress = TYPE
+            .plugin
+            .settle(&mut instance, Action::Create, seconds(1 << 40))
+            .await
+            .unwrap();
+        assert_eq!(progress, Progress::Again(LOOK_AGAIN));
+    }
+
+    #[tokio::test]
+    async fn only_a_new_value_takes_time_in_an_update() {
+        let (changed, notes, replaces) = change(json!({"value": "a"}), json!({"value": "b"})).await;
+        assert_eq!(
+            (changed.unwrap(), notes, replaces),
+            (Changed::InPlace, vec!["value=b".to_owned()], false)
+        );
+        let (changed, notes, _) = change(json!({"wait_secs": 1}), json!({"wait_secs": 2})).await;
+        assert_eq!((changed.unwrap(), notes), (Changed::AtOnce, vec![]));
+    }
+
+    #[tokio::test]
+    async fn an_update_fails_or_replaces_where_it_is_asked_to() {
+        let (changed, notes, _) = change(json!({}), json!({"fail": true})).await;
+        assert_eq!(changed.unwrap_err().message, "Test Resource failed res");
+        assert!(notes.is_empty());
+        let (changed, notes, _) = change(json!({}), json!({"fail": true, "value": "b"})).await;
+        assert_eq!((changed.unwrap(), notes), (Changed::InPlace, vec![]));
+        let (_, _, replaces) = change(json!({}), json!({"update_replace": true, "value": "b"})).await;
+        assert!(replaces);
+        let (_, _, replaces) = change(json!({}), json!({"update_replace": true})).await;
+        assert!(!replaces);
+    }
+}

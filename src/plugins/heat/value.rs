@@ -83,3 +83,40 @@ impl Plugin for ValuePlugin {
         properties.retype("value", kind);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::resource::attributes::AttributeCache;
+    use crate::resource::testing;
+
+    #[tokio::test]
+    async fn the_attribute_is_the_value_as_given() {
+        let (mut instance, notes) = testing::instance(&TYPE, json!({"type": "number", "value": "3"}));
+        TYPE.plugin.make(&mut instance).await.unwrap();
+        assert_eq!(notes.taken(), ["id stack-res-aymwn3ig4d3h"]);
+        let mut cache = AttributeCache::default();
+        let value = instance.look_up(&mut cache, "value", &[]).await.unwrap();
+        assert_eq!(value, json!("3"));
+        assert!(cache.has_news());
+    }
+
+    #[test]
+    fn the_type_decides_what_is_accepted() {
+        for (kind, accepted, refused) in [
+            ("string", json!("x"), json!([])),
+            ("number", json!("1.5"), json!("x")),
+            ("comma_delimited_list", json!(["x"]), json!("x")),
+            ("json", json!({}), json!([])),
+            ("boolean", json!("true"), json!(1)),
+        ] {
+            let given = |value| testing::properties(&TYPE, json!({"type": kind, "value": value}));
+            assert!(given(accepted).get("value").is_ok(), "{kind}");
+            assert!(given(refused).get("value").is_err(), "{kind}");
+        }
+        let untyped = testing::properties(&TYPE, json!({"value": [1]}));
+        assert_eq!(untyped.get("value"), Ok(json!([1])));
+    }
+}

@@ -366,3 +366,121 @@ impl Properties {
         Ok(stored)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use serde_json::json;
+
+    use super::*;
+    use crate::resource::constraints::Constraint;
+
+    static SCHEMA: &[Property] = &[
+        Property::string("name").required(),
+        Property::integer("size")
+            .default_int(1)
+            .constrain(&[Constraint::range(Some(1), None)])
+            .update_allowed(),
+        Property::string("network"),
+    ];
+
+    static RULES: &[TranslationRule] = &[TranslationRule::resolve(&["network"], "find")];
+
+    struct NoServices;
+
+    #[async_trait]
+    impl CustomConstraints for NoServices {
+        async fn validate(&self, _: &str, _: &Value) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[async_trait]
+    impl NameFinder for NoServices {
+        async fn find(&self, _: &Finder, name: &Value) -> Result<Value, String> {
+            Err(format!("nobody knows {name}"))
+        }
+    }
+
+    fn given<const N: usize>(given: [(&str, Given); N]) -> Properties {
+        let given = given.map(|(name, given)| (name.to_owned(), given));
+        Properties::new(SCHEMA, IndexMap::from(given))
+    }
+
+    async fn validity(properties: &Properties) -> Result<(), String> {
+        let validity = properties.validate(Depth::Values, &NoServices).await;
+        validity.map_err(|error| error.below(&["resources", "a"]).to_string())
+    }
+
+    #[tokio::test]
+    async fn what_depends_on_the_unborn_is_not_held_to_constraints() {
+        let name = ("name", Given::Value(json!("a")));
+        let settled = given([name.clone(), ("size", Given::Value(json!(0)))]);
+        assert_eq!(
+            validity(&settled).await.unwrap_err(),
+            "Property error: resources.a.properties.size: 0 is out of range (min: 1, max: None)"
+        );
+        let unsettled = given([name.clone(), ("size", Given::Unsettled(json!(0)))]);
+        assert_eq!(validity(&unsettled).await, Ok(()));
+        let not_even_a_number = given([name, ("size", Given::Unsettled(json!("x")))]);
+        assert_eq!(
+            validity(&not_even_a_number).await.unwrap_err(),
+            "Property error: resources.a.properties.size: Value 'x' is not an integer"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_function_may_mean_nothing_or_fail() {
+        let properties = given([
+            ("name", Given::Absent),
+            ("size", Given::Absent),
+            ("network", Given::Failed("no such key".to_owned())),
+        ]);
+        assert_eq!(properties.get("size"), Ok(json!(1)));
+        assert_eq!(properties.get("network").unwrap_err().to_string(), "no such key");
+        assert!(properties.to_stored().is_err());
+        assert_eq!(
+            validity(&properties).await.unwrap_err(),
+            "Property error: resources.a.properties: Property name not assigned"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_name_that_nobody_knows_is_an_error_where_it_is_read() {
+        let mut properties = given([
+            ("name", Given::Value(json!("a"))),
+            ("network", Given::Value(json!("net"))),
+        ]);
+        properties.translate(RULES, Names::Found);
+        properties.find_names(&NoServices).await;
+        assert_eq!(properties.get("name"), Ok(json!("a")));
+        assert_eq!(
+            validity(&properties).await.unwrap_err(),
+            "Property error: resources.a.properties.network: nobody knows \"net\""
+        );
+        properties.translate(RULES, Names::FoundOrAsGiven);
+        assert_eq!(properties.get("network"), Ok(json!("net")));
+    }
+
+    #[test]
+    fn what_is_stored_is_what_was_given() {
+        let properties = given([
+            ("size", Given::Value(json!("3"))),
+            ("network", Given::Absent),
+            ("name", Given::Unsettled(Value::Null)),
+        ]);
+        let stored = properties.to_stored().unwrap();
+        assert_eq!(Value::Object(stored).to_string(), r#"{"size":"3","name":null}"#);
+    }
+
+    #[test]
+    fn reality_replaces_only_what_differs() {
+        let mut properties = given([("name", Given::Value(json!("a"))), ("size", Given::Value(json!("3")))]);
+        let live = json!({"name": "b", "size": 3, "network": null, "unknown": 1});
+        properties.adopt(live.as_object().unwrap());
+        assert_eq!(
+            Value::Object(properties.to_stored().unwrap()),
+            json!({"name": "b", "size": "3"})
+        );
+    }
+}
