@@ -54,7 +54,7 @@ impl NameFinder for Services {
 async fn properties_are_read_as_the_oracle_reads_them() {
     let probes = probes::all();
     assert!(probes.len() >= 120, "{} probes", probes.len());
-    let asked: Vec<Value> = probes.iter().map(|probe| probe_to_json(probe)).collect();
+    let asked: Vec<Value> = probes.iter().map(probe_to_json).collect();
     let expected = ask_oracle(&asked);
     let mut differing = Vec::new();
     for ((probe, asked), expected) in probes.iter().zip(&asked).zip(&expected) {
