@@ -1,17 +1,12 @@
 //! What a value must fulfil beyond its type.
 
-use std::cmp::Ordering;
-
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
 use super::literal::Literal;
 use super::schema::PropertyType;
-use crate::python::json::dumps;
-use crate::python::number::PyNumber;
-use crate::python::regex::PythonRegex;
-use crate::python::repr::to_text;
-use crate::python::value::{bool_from_text, contains};
+use crate::template::TemplateError;
+use crate::template::parameters::{self, ConstraintKind, ParameterType};
 
 #[derive(Clone, Copy, Debug)]
 pub enum Rule<'s> {
@@ -140,102 +135,44 @@ impl Constraint<'_> {
     /// Checks a value that already has the property's type. The error is what the user reads. A custom rule cannot be
     /// judged here and passes: see [`CustomConstraints`].
     pub fn check(&self, value: &Value, kind: PropertyType) -> Result<(), String> {
-        self.broken(value, kind)
-            .map_or(Ok(()), |text| Err(self.description.map_or(text, str::to_owned)))
+        let constraint = self.of_a_parameter().map_err(|error| error.to_string())?;
+        constraint
+            .check(value, parameter_type(kind))
+            .map_err(|fault| fault.to_string())
     }
 
-    /// The error text when the value breaks the rule.
-    fn broken(&self, value: &Value, kind: PropertyType) -> Option<String> {
-        match &self.rule {
-            Rule::Length { min, max } => {
-                let length = length(value)?;
-                let too_short = min.is_some_and(|min| length < min);
-                let too_long = max.is_some_and(|max| length > max);
-                let bounds = || bounds_text(min.map(Value::from).as_ref(), max.map(Value::from).as_ref());
-                (too_short || too_long).then(|| format!("length ({length}) is out of range {}", bounds()))
-            }
+    /// The same constraint on a parameter: what it means, and how it complains, is one thing for both.
+    fn of_a_parameter(&self) -> Result<parameters::Constraint, TemplateError> {
+        let kind = match self.rule {
+            Rule::Length { min, max } => ConstraintKind::length(min.map(Value::from), max.map(Value::from))?,
             Rule::Range { min, max } => {
-                let number = PyNumber::of(value)?;
-                let min = min.map(|min| min.to_value());
-                let max = max.map(|max| max.to_value());
-                let beyond = |bound: &Option<Value>, side| {
-                    let bound = bound.as_ref().and_then(PyNumber::of);
-                    bound.is_some_and(|bound| number.compare(&bound) == Some(side))
-                };
-                let outside = beyond(&min, Ordering::Less) || beyond(&max, Ordering::Greater);
-                outside.then(|| {
-                    let bounds = bounds_text(min.as_ref(), max.as_ref());
-                    format!("{} is out of range {bounds}", to_text(value))
-                })
+                ConstraintKind::range(min.map(|min| min.to_value()), max.map(|max| max.to_value()))?
             }
-            Rule::Modulo { step, offset } => {
-                let remainder = PyNumber::of(value)?.modulo(&PyNumber::Int((*step).into()));
-                let fits = remainder.is_some_and(|found| found.equals(&PyNumber::Int((*offset).into())));
-                (!fits).then(|| {
-                    let value = to_text(value);
-                    format!("{value} is not a multiple of {step} with an offset of {offset}")
-                })
-            }
+            Rule::Modulo { step, offset } => ConstraintKind::modulo(Some(step.into()), Some(offset.into()))?,
             Rule::AllowedTexts(allowed) => {
-                let allowed: Vec<Value> = allowed.iter().map(|text| Value::from(*text)).collect();
-                not_among(&allowed, value, kind)
+                ConstraintKind::AllowedValues(allowed.iter().map(|text| Value::from(*text)).collect())
             }
             Rule::AllowedValues(allowed) => {
-                let allowed: Vec<Value> = allowed.iter().map(Literal::to_value).collect();
-                not_among(&allowed, value, kind)
+                ConstraintKind::AllowedValues(allowed.iter().map(Literal::to_value).collect())
             }
-            Rule::AllowedPattern(pattern) => {
-                let text = value.as_str()?;
-                let matches = PythonRegex::compile(pattern)
-                    .and_then(|regex| regex.match_reaches_end(text))
-                    .unwrap_or(false);
-                (!matches).then(|| format!("\"{text}\" does not match pattern \"{pattern}\""))
-            }
-            Rule::Custom(_) => None,
-        }
+            Rule::AllowedPattern(pattern) => ConstraintKind::allowed_pattern(&pattern.into())?,
+            Rule::Custom(name) => ConstraintKind::Custom(name.to_owned()),
+        };
+        Ok(parameters::Constraint {
+            kind,
+            description: self.description.map(str::to_owned),
+        })
     }
 }
 
-fn length(value: &Value) -> Option<u64> {
-    let length = match value {
-        Value::String(text) => text.chars().count(),
-        Value::Array(items) => items.len(),
-        Value::Object(entries) => entries.len(),
-        _ => return None,
-    };
-    u64::try_from(length).ok()
-}
-
-fn bounds_text(min: Option<&Value>, max: Option<&Value>) -> String {
-    let text = |bound: Option<&Value>| to_text(bound.unwrap_or(&Value::Null));
-    format!("(min: {}, max: {})", text(min), text(max))
-}
-
-/// A list must have nothing else in it; anything else must be one of the allowed, compared as its type compares.
-fn not_among(allowed: &[Value], value: &Value, kind: PropertyType) -> Option<String> {
-    let fits = match value {
-        Value::Array(items) => items.iter().all(|item| contains(allowed, item)),
-        _ => {
-            let comparable = |value: &Value| comparable_as(kind, value);
-            allowed
-                .iter()
-                .map(comparable)
-                .collect::<Result<Vec<_>, _>>()
-                .and_then(|allowed| Ok(contains(&allowed, &comparable(value)?)))
-                .unwrap_or(false)
-        }
-    };
-    (!fits).then(|| {
-        let allowed: Vec<String> = allowed.iter().map(dumps).collect();
-        format!("{} is not an allowed value [{}]", dumps(value), allowed.join(", "))
-    })
-}
-
-fn comparable_as(kind: PropertyType, value: &Value) -> Result<Value, String> {
+/// How values of that type are compared.
+fn parameter_type(kind: PropertyType) -> ParameterType {
     match kind {
-        PropertyType::String => Ok(Value::from(to_text(value))),
-        PropertyType::Boolean => bool_from_text(&to_text(value)).map(Value::from),
-        _ => Ok(value.clone()),
+        PropertyType::String => ParameterType::Text,
+        PropertyType::Integer | PropertyType::Number => ParameterType::Number,
+        PropertyType::Boolean => ParameterType::Boolean,
+        PropertyType::List => ParameterType::List,
+        PropertyType::Map | PropertyType::Any => ParameterType::Json,
     }
 }
 

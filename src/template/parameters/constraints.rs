@@ -143,7 +143,7 @@ impl Constraint {
     }
 
     /// Checks a value. A custom constraint passes: it is not ours to check.
-    pub(super) fn check(&self, value: &Value, parameter_type: ParameterType) -> Result<(), Fault> {
+    pub fn check(&self, value: &Value, parameter_type: ParameterType) -> Result<(), Fault> {
         let message = match &self.kind {
             ConstraintKind::Range { min, max } => {
                 let number = number_of(value)?;
