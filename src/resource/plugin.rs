@@ -20,13 +20,13 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::attributes::Attribute;
+use super::attributes::{Attribute, attributes_to_api};
 use super::failure::Failure;
 use super::instance::{Instance, StackFacts};
 use super::properties::Properties;
-use super::schema::Property;
+use super::schema::{Property, properties_to_api};
 use super::state::Action;
 use super::support::SupportStatus;
 use super::translation::TranslationRule;
@@ -46,6 +46,21 @@ pub struct ResourceType {
     /// The longest name that the service takes.
     pub physical_name_limit: usize,
     pub plugin: &'static dyn Plugin,
+}
+
+impl ResourceType {
+    /// As `resource_schema` shows it.
+    pub fn to_api(&self, with_description: bool) -> Value {
+        let mut shown = Map::new();
+        shown.insert("resource_type".into(), self.name.into());
+        shown.insert("properties".into(), properties_to_api(self.properties));
+        shown.insert("attributes".into(), attributes_to_api(self.attributes));
+        shown.insert("support_status".into(), self.support.to_api());
+        if with_description {
+            shown.insert("description".into(), self.description.into());
+        }
+        Value::Object(shown)
+    }
 }
 
 impl std::fmt::Debug for ResourceType {
@@ -164,7 +179,7 @@ pub trait Plugin: Send + Sync {
 
     /// The properties as the service has them now, for an update that compares with reality
     /// (`observe_on_update`, or a converging update). `None`: the type cannot tell.
-    async fn observe(&self, _: &mut Instance) -> Result<Option<serde_json::Map<String, Value>>, Failure> {
+    async fn observe(&self, _: &mut Instance) -> Result<Option<Map<String, Value>>, Failure> {
         Ok(None)
     }
 }
