@@ -18,10 +18,10 @@ from oslo_config import cfg
 
 from heat.common import exception
 
-logging.basicConfig(stream=sys.stderr, level=logging.WARNING)
+logging.basicConfig(stream=sys.stderr, level=logging.CRITICAL)
 
 URL, OPTIONS = sys.argv[1], json.loads(sys.argv[2])
-CONF = cfg.ConfigOpts()
+CONF = cfg.CONF
 CONF([], project='peer')
 oslo_messaging.set_transport_defaults('heat')
 TRANSPORT = oslo_messaging.get_rpc_transport(
