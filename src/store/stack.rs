@@ -1,6 +1,6 @@
 //! Table `stack`.
 
-use chrono::NaiveDateTime;
+use chrono::{NaiveDateTime, Timelike};
 use sqlx::Row;
 use sqlx::mysql::MySqlRow;
 
@@ -104,7 +104,7 @@ pub struct NewStack {
 pub enum StackCreation {
     /// With the time that the row carries.
     Created(NaiveDateTime),
-    /// An older stack of the project has the name; nothing was written.
+    /// Another stack of the project has the name; the transaction is abandoned.
     NameTaken,
 }
 
@@ -342,30 +342,32 @@ impl Session {
         Ok(traversal.flatten())
     }
 
-    /// Creates a stack. A transaction of its own, since it looks for an older one of the same name afterwards: looking
-    /// before would not notice one that is being created at the same time.
+    /// Creates a stack, unless its project has one of that name. A transaction of its own, since it looks for the other
+    /// one after the insertion: looking before would not notice one that another engine is about to commit.
     pub async fn stack_create(&mut self, stack: &NewStack) -> Result<StackCreation, StoreError> {
-        let created_at = self.now();
+        let now = self.now();
+        let created_at = now.with_nanosecond(0).unwrap_or(now);
         let row = stack.assignments(self.repertoire(), created_at);
         self.insert_all("stack", &[row], " ON DUPLICATE KEY UPDATE id = VALUES(id)")
             .await?;
-        self.add_probe(Probe::new(
-            "SELECT 1 FROM stack WHERE id = ?",
-            vec![stack.id.as_str().into()],
-        ));
-        let project = stack.tenant.as_deref().unwrap_or_default();
-        let earliest = self.stack_get_by_name(&stack.name, project, Deleted::Hidden).await?;
-        match earliest {
-            Some(earliest) if earliest.id != stack.id => {
-                sqlx::query("DELETE FROM stack WHERE id = ?")
-                    .bind(&stack.id)
-                    .execute(self.statement())
-                    .await?;
-                Ok(StackCreation::NameTaken)
-            }
-            Some(own) => Ok(StackCreation::Created(own.created_at)),
-            None => Ok(StackCreation::Created(created_at)),
+        let sql = format!(
+            "SELECT s.id FROM stack s WHERE s.name = ? AND {PROJECT_CONDITION} AND s.deleted_at IS NULL \
+             AND s.id <> ? LIMIT 1"
+        );
+        let tenant = SqlValue::from(stack.tenant.clone());
+        let values = [
+            stack.name.as_str().into(),
+            tenant.clone(),
+            tenant,
+            stack.id.as_str().into(),
+        ];
+        if self.fetch_optional(sql, &values).await?.is_some() {
+            self.abandon();
+            return Ok(StackCreation::NameTaken);
         }
+        let probe = Probe::new("SELECT 1 FROM stack WHERE id = ?", vec![stack.id.as_str().into()]);
+        self.add_probe(probe);
+        Ok(StackCreation::Created(created_at))
     }
 
     /// Writes the changes if the stack is still in the traversal that is expected (`None`: in whichever).
