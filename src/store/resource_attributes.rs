@@ -52,10 +52,6 @@ impl Session {
         let sql = "UPDATE resource SET attr_data_id = NULL WHERE id = ?";
         let cleared = sqlx::query(sql).bind(resource_id).execute(self.statement()).await?;
         self.delete_ids("resource_properties_data", &[attr_id]).await?;
-        Ok(if cleared.rows_affected() > 0 {
-            Swap::Updated
-        } else {
-            Swap::Gone
-        })
+        Ok(Swap::of_rows(cleared.rows_affected()))
     }
 }

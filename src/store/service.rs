@@ -67,11 +67,7 @@ impl Session {
         let sql = "UPDATE service SET updated_at = ?, deleted_at = NULL WHERE id = ?";
         let now = self.now();
         let done = sqlx::query(sql).bind(now).bind(id).execute(self.statement()).await?;
-        Ok(if done.rows_affected() > 0 {
-            Swap::Updated
-        } else {
-            Swap::Gone
-        })
+        Ok(Swap::of_rows(done.rows_affected()))
     }
 
     pub async fn service_get(&mut self, id: &str) -> Result<Option<Service>, StoreError> {
@@ -97,11 +93,7 @@ impl Session {
             .bind(id)
             .execute(self.statement())
             .await?;
-        Ok(if done.rows_affected() > 0 {
-            Swap::Updated
-        } else {
-            Swap::Gone
-        })
+        Ok(Swap::of_rows(done.rows_affected()))
     }
 
     /// Removes a service's row.
@@ -110,11 +102,7 @@ impl Session {
             .bind(id)
             .execute(self.statement())
             .await?;
-        Ok(if done.rows_affected() > 0 {
-            Swap::Updated
-        } else {
-            Swap::Gone
-        })
+        Ok(Swap::of_rows(done.rows_affected()))
     }
 
     /// Marks as deleted the services of this machine that have been silent since `time_line`, except `own_id`.

@@ -109,6 +109,7 @@ units! { transaction:
     stack_delete(id: &str) -> Swap;
     stack_tags_set(stack_id: &str, tags: &[String]) -> ();
     raw_template_delete(id: i64) -> Removal;
+    raw_templates_delete_unused(ids: &[i64]) -> ();
     resources_create(resources: &[NewResource]) -> Vec<i64>;
     resource_create_replacement(
         existing_id: i64,
