@@ -122,7 +122,7 @@ async fn a_worker_reads_all_it_needs_in_two_statements() {
     assert_eq!(loaded.resource.atomic_key, Some(1));
     assert_eq!(loaded.data, store.resource_data_all(id).await.expect("a read"));
     let all = store.resources_load_by_stack(&stack_id).await.expect("a read");
-    assert_eq!(all, [loaded.clone()]);
+    assert_eq!(all, std::slice::from_ref(&loaded));
     assert_eq!(
         store.resource_load_by_name(&stack_id, "r").await.expect("a read"),
         Some(loaded)
