@@ -8,7 +8,7 @@ use crate::settings::provider::ResolvedOption;
 use crate::settings::{Origin, Settings, SettingsSources};
 
 pub fn main(sources: &SettingsSources) -> u8 {
-    match Settings::load(sources) {
+    match Settings::load_for_engine(sources) {
         Ok(settings) => {
             // Whoever reads may have gone (`| head`): nothing to do about it.
             let _ = std::io::stdout().write_all(report(&settings).as_bytes());
@@ -46,7 +46,7 @@ fn report_line(option: &ResolvedOption) -> String {
     let assignment = format!("{} = {}", option.spec.name, option.shown().replace('\n', "\n    "));
     match (&option.origin, option.spec.treatment) {
         (Origin::Default, _) => format!("# {assignment}"),
-        (origin, Treatment::Honoured) => format!("# from {origin}\n{assignment}"),
+        (origin, Treatment::Honoured | Treatment::HandedOver) => format!("# from {origin}\n{assignment}"),
         (origin, Treatment::Instead(what)) => format!("# from {origin}; not used: {what}\n{assignment}"),
     }
 }

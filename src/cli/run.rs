@@ -4,7 +4,7 @@ use crate::daemon;
 use crate::settings::{Settings, SettingsSources};
 
 pub fn main(sources: SettingsSources) -> u8 {
-    let settings = match Settings::load(&sources) {
+    let settings = match Settings::load_for_engine(&sources) {
         Ok(settings) => settings,
         Err(error) => {
             super::complain(error.into());

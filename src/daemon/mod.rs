@@ -23,6 +23,7 @@ use crate::settings::{Origin, Settings, SettingsSources};
 use lifecycle::{Drained, Shutdown};
 use logging::{Logging, LoggingError};
 use signals::Signals;
+use systemd::Liveness;
 
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -46,7 +47,7 @@ pub enum DaemonError {
 pub struct Daemon {
     pub settings: Arc<Settings>,
     pub shutdown: Shutdown,
-    finished: CancellationToken,
+    liveness: Liveness,
 }
 
 impl Daemon {
@@ -56,9 +57,9 @@ impl Daemon {
         systemd::ready("serving");
     }
 
-    /// Say to systemd's watchdog for as long as the process lives whether the engine makes progress.
+    /// Let systemd's watchdog restart the process when `is_alive` says no for too long.
     pub fn watch(&self, is_alive: impl Fn() -> bool + Send + 'static) {
-        tokio::spawn(systemd::feed_watchdog(is_alive, self.finished.clone()));
+        self.liveness.watch(is_alive);
     }
 
     /// Wait for the tasks of [`Shutdown::spawn`] within the grace period, and say how it went.
@@ -109,11 +110,13 @@ async fn run_until_ordered(settings: Settings, sources: SettingsSources, logging
         systemd::reloaded();
     };
     tokio::spawn(signals.obey(shutdown.clone(), on_stop, reload));
+    let liveness = Liveness::default();
+    tokio::spawn(systemd::feed_watchdog(liveness.clone(), finished.clone()));
 
     let daemon = Daemon {
         settings: Arc::new(settings),
         shutdown,
-        finished: finished.clone(),
+        liveness,
     };
     let result = engine::serve(daemon).await;
     finished.cancel();

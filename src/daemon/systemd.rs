@@ -1,5 +1,6 @@
 //! What systemd is told (`sd_notify`); without systemd all of this does nothing.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -46,24 +47,48 @@ pub async fn extend_stop_timeout(until: CancellationToken) {
     }
 }
 
-/// Feed the watchdog (`WatchdogSec=`) as long as `is_alive` says so; systemd restarts an engine that is not.
-pub async fn feed_watchdog(is_alive: impl Fn() -> bool, until: CancellationToken) {
+/// What the parts of the engine say about their own progress.
+#[derive(Clone, Default)]
+pub struct Liveness(Arc<Mutex<Vec<Check>>>);
+
+type Check = Box<dyn Fn() -> bool + Send>;
+
+impl Liveness {
+    pub fn watch(&self, is_alive: impl Fn() -> bool + Send + 'static) {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Box::new(is_alive));
+    }
+
+    pub fn is_alive(&self) -> bool {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .all(|check| check())
+    }
+}
+
+/// Feed the watchdog (`WatchdogSec=`) as long as every part makes progress; systemd restarts an engine that does not.
+/// A runtime whose threads are all stuck does not come here, which says the same.
+pub async fn feed_watchdog(liveness: Liveness, until: CancellationToken) {
     let Some(period) = sd_notify::watchdog_enabled() else {
         return;
     };
     let mut was_alive = true;
     loop {
-        tokio::select! {
-            () = until.cancelled() => return,
-            () = tokio::time::sleep(period / 2) => {}
-        }
-        let alive = is_alive();
+        let alive = liveness.is_alive();
         if alive {
             tell(&[NotifyState::Watchdog]);
         } else if was_alive {
             error!("the engine makes no progress; systemd restarts it if this lasts for {period:?}");
         }
         was_alive = alive;
+        tokio::select! {
+            () = until.cancelled() => return,
+            () = tokio::time::sleep(period / 2) => {}
+        }
     }
 }
 

@@ -19,26 +19,26 @@ pub const OPTIONS: &[OptionSpec] = &[
     integer("max_json_body_size", "1048576"),
     integer("max_events_per_stack", "1000"),
     integer("event_purge_batch_size", "200").min(1),
-    integer("max_snapshots_per_stack", "32"),
-    integer("max_software_configs_per_tenant", "4096"),
-    integer("max_software_deployments_per_tenant", "4096"),
-    integer("max_server_name_length", "53").max(53),
+    integer("max_snapshots_per_stack", "32").handed_over(),
+    integer("max_software_configs_per_tenant", "4096").handed_over(),
+    integer("max_software_deployments_per_tenant", "4096").handed_over(),
+    integer("max_server_name_length", "53").max(53).handed_over(),
     integer("stack_action_timeout", "3600"),
     list("hidden_stack_tags", ""),
-    boolean("enable_stack_abandon", false),
-    boolean("enable_stack_adopt", false),
+    boolean("enable_stack_abandon", false).handed_over(),
+    boolean("enable_stack_adopt", false).handed_over(),
     boolean("convergence_engine", true),
     boolean("observe_on_update", false),
-    boolean("stack_scheduler_hints", false),
+    boolean("stack_scheduler_hints", false).handed_over(),
     // Retries and waits.
     integer("action_retry_limit", "5"),
     integer("client_retry_limit", "2"),
     integer("error_wait_time", "240"),
     integer("engine_life_check_timeout", "2"),
-    integer("max_interface_check_attempts", "10").min(1),
+    integer("max_interface_check_attempts", "10").min(1).handed_over(),
     integer("periodic_interval", "60"),
-    number("template_fetch_timeout", "60").min(0),
-    number("metadata_put_timeout", "60").min(0),
+    number("template_fetch_timeout", "60").min(0).handed_over(),
+    number("metadata_put_timeout", "60").min(0).handed_over(),
     // What is kept, and how.
     text("auth_encryption_key", "notgood but just long enough i t").secret(),
     boolean("encrypt_parameters_and_properties", false),
@@ -54,41 +54,45 @@ pub const OPTIONS: &[OptionSpec] = &[
     text_unset("stack_domain_admin"),
     text_unset("stack_domain_admin_password").secret(),
     // Where servers call back.
-    http_url("heat_metadata_server_url"),
-    http_url("heat_waitcondition_server_url"),
+    http_url("heat_metadata_server_url").handed_over(),
+    http_url("heat_waitcondition_server_url").handed_over(),
     choice(
         "server_keystone_endpoint_type",
         "",
         &["", "public", "internal", "admin"],
-    ),
-    text("instance_connection_is_secure", "0"),
-    text("instance_connection_https_validate_certificates", "1"),
+    )
+    .handed_over(),
+    text("instance_connection_is_secure", "0").handed_over(),
+    text("instance_connection_https_validate_certificates", "1").handed_over(),
     choice(
         "default_software_config_transport",
         "POLL_SERVER_CFN",
         &["POLL_SERVER_CFN", "POLL_SERVER_HEAT", "POLL_TEMP_URL", "ZAQAR_MESSAGE"],
-    ),
+    )
+    .handed_over(),
     choice(
         "default_deployment_signal_transport",
         "CFN_SIGNAL",
         &["CFN_SIGNAL", "TEMP_URL_SIGNAL", "HEAT_SIGNAL", "ZAQAR_SIGNAL"],
-    ),
+    )
+    .handed_over(),
     choice(
         "default_user_data_format",
         "HEAT_CFNTOOLS",
         &["HEAT_CFNTOOLS", "RAW", "SOFTWARE_CONFIG"],
-    ),
+    )
+    .handed_over(),
     // Where services are.
     text_unset("region_name_for_services"),
     text_unset("region_name_for_shared_services"),
     list("shared_services_types", "image,volumev3"),
-    microversion("max_nova_api_microversion", "2"),
-    microversion("max_cinder_api_microversion", "3"),
-    microversion("max_ironic_api_microversion", "1"),
+    microversion("max_nova_api_microversion", "2").handed_over(),
+    microversion("max_cinder_api_microversion", "3").handed_over(),
+    microversion("max_ironic_api_microversion", "1").handed_over(),
     // Files beside heat.conf.
     text("environment_dir", "/etc/heat/environment.d"),
     text("template_dir", "/etc/heat/templates"),
-    text_unset("loadbalancer_template"),
+    text_unset("loadbalancer_template").handed_over(),
     // Notifications.
     text("default_notification_level", "INFO"),
     text_unset("default_publisher_id"),
@@ -232,7 +236,7 @@ pub struct RevisionSettings {
     pub heat_revision: String,
 }
 
-pub const VOLUMES_OPTIONS: &[OptionSpec] = &[boolean("backups_enabled", true)];
+pub const VOLUMES_OPTIONS: &[OptionSpec] = &[boolean("backups_enabled", true).handed_over()];
 
 /// `[volumes]`.
 #[derive(Clone, Debug, Deserialize)]

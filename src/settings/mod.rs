@@ -20,6 +20,7 @@ pub mod own;
 pub mod policy;
 pub mod provider;
 pub mod reference;
+pub mod sanity;
 pub mod search;
 pub mod substitution;
 pub mod typed;
@@ -113,6 +114,14 @@ impl Settings {
             warnings: warnings(&layers),
             options,
         })
+    }
+
+    /// As [`Self::load`], and fit for an engine: combinations that cannot work are refused, unwise ones are warned of.
+    pub fn load_for_engine(sources: &SettingsSources) -> Result<Self, SettingsError> {
+        let mut settings = Self::load(sources)?;
+        let warnings = sanity::check(&settings)?;
+        settings.warnings.extend(warnings);
+        Ok(settings)
     }
 
     /// What holds when nobody says anything.

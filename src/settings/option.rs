@@ -86,6 +86,8 @@ pub struct FormerName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
     Honoured,
+    /// It is for resource types or methods that a Python engine still serves; there it is honoured.
+    HandedOver,
     /// Read and checked, but something else happens: what, in a sentence for the operator.
     Instead(&'static str),
 }
@@ -141,6 +143,11 @@ impl OptionSpec {
             min: Some(least),
             max: Some(most),
         };
+        self
+    }
+
+    pub const fn handed_over(mut self) -> Self {
+        self.treatment = Treatment::HandedOver;
         self
     }
 

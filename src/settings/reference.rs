@@ -171,8 +171,9 @@ const MARKDOWN_HEAD: &str = "\
 # Options of heat.conf
 
 Every option that the engine part of Heat 27.0.1 reads, with its default (the Python engine's, which a test compares).
-*Honoured* options mean what they mean to a Python engine. The others are accepted, checked, and named in the log when
-they are set; what happens in their place stands beside them. Unknown options are ignored, as everywhere in OpenStack.
+*Honoured* options mean what they mean to a Python engine. *Handed over* are those of resource types and methods that are
+left to a Python engine, which honours them. The others are accepted, checked, and named in the log when they are set;
+what happens in their place stands beside them. Unknown options are ignored, as everywhere in OpenStack.
 
 Written from the tables in `src/settings/`: `WRITE_REFERENCE=1 cargo test --test it reference`.
 ";
@@ -191,6 +192,7 @@ fn default_for_people(option: &OptionSpec) -> String {
 fn remark(option: &OptionSpec) -> String {
     let mut remark = match option.treatment {
         Treatment::Honoured => "honoured".to_owned(),
+        Treatment::HandedOver => "handed over".to_owned(),
         Treatment::Instead(what) => format!("not used: {what}"),
     };
     for former in option.formerly {
