@@ -64,15 +64,13 @@ impl CustomConstraints for Questions<'_> {
         let text = to_text(value);
         let refusal = |message: String| format!("Error validating value '{text}': {message}");
         match entity_of(KEYSTONE_CONSTRAINTS, name) {
-            // Nothing names nothing, and is no error.
-            Some(_) if text.is_empty() => Ok(()),
             Some(entity) => self
                 .session
                 .find(entity, &text)
                 .await
                 .map(drop)
                 .map_err(|error| refusal(error.to_string())),
-            None => Err(refusal(format!("The constraint {name} is not known to this engine"))),
+            None => Err(format!("\"{text}\" does not validate {name} (constraint not found)")),
         }
     }
 }

@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 use super::templates::Templates;
 use crate::clock::Clock;
 use crate::cloud::Cloud;
-use crate::identity::crypt::Cipher;
+use crate::identity::crypt::EncryptionKey;
 use crate::messaging::{Notifier, RpcClient};
 use crate::settings::Settings;
 use crate::store::Store;
@@ -22,7 +22,7 @@ pub struct Services {
     pub rpc: RpcClient,
     pub notifier: Notifier,
     pub cloud: Cloud,
-    pub cipher: Cipher,
+    pub key: EncryptionKey,
     pub templates: Templates,
     /// Work that goes on after its request was answered; a stopping daemon waits for it.
     pub background: TaskTracker,

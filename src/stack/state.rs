@@ -4,8 +4,8 @@ use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
 use super::error::StackError;
+use super::loaded::Stack;
 use super::services::Services;
-use super::stack::Stack;
 use crate::identity::RequestContext;
 use crate::resource::state::{Action, Status};
 use crate::store::{EventLimits, NewEvent, StackChanges, Swap};
@@ -32,7 +32,8 @@ impl Stack {
             status_reason: self.row.status_reason.clone(),
             ..StackChanges::default()
         };
-        self.swap_and_announce(services, context, self.row.current_traversal.clone(), changes).await
+        self.swap_and_announce(services, context, self.row.current_traversal.clone(), changes)
+            .await
     }
 
     /// Writes `changes` under compare-and-swap and, if they took, the event of the state that the stack is in now;
@@ -54,14 +55,20 @@ impl Stack {
             self.row.status_reason.as_deref().unwrap_or_default(),
         );
         let limits = event_limits(services);
-        let arguments = (self.id().to_owned(), expected_traversal, changes, self.state_event(services), limits);
+        let arguments = (
+            self.id().to_owned(),
+            expected_traversal,
+            changes,
+            self.state_event(services),
+            limits,
+        );
         let swap = services
             .store
             .transaction(arguments, |session, (id, expected, changes, event, limits)| {
                 Box::pin(async move {
                     let swap = session.stack_swap(id, expected.as_deref(), changes).await?;
                     if swap.is_updated() {
-                        session.event_create(event, limits).await?;
+                        session.event_create_limited(event, *limits).await?;
                     } else {
                         session.abandon();
                     }
@@ -86,6 +93,7 @@ impl Stack {
         NewEvent {
             uuid: services.clock.new_uuid(),
             stack_id: self.id().to_owned(),
+            created_at: None,
             resource_action: self.row.action.clone(),
             resource_status: self.row.status.clone(),
             resource_name: Some(self.name().to_owned()),
@@ -110,11 +118,18 @@ impl Stack {
         let event_type = format!("orchestration.stack.{}.{suffix}", self.action().as_str().to_lowercase());
         let payload = self.notification_payload(services, context).await?;
         let context = context.redacted().to_wire();
-        services.notifier.notify(&context, &publisher, &event_type, &level, payload).await;
+        services
+            .notifier
+            .notify(&context, &publisher, &event_type, &level, payload)
+            .await;
         Ok(())
     }
 
-    async fn notification_payload(&mut self, services: &Services, context: &RequestContext) -> Result<Value, StackError> {
+    async fn notification_payload(
+        &mut self,
+        services: &Services,
+        context: &RequestContext,
+    ) -> Result<Value, StackError> {
         let tags = self.tags(services).await?;
         Ok(json!({
             "tenant_id": context.project_id,
@@ -140,5 +155,9 @@ pub fn isotime(time: NaiveDateTime) -> String {
 
 pub fn event_limits(services: &Services) -> EventLimits {
     let engine = &services.settings.engine;
-    EventLimits { max_events_per_stack: engine.max_events_per_stack, purge_batch_size: engine.event_purge_batch_size }
+    let max_events_per_stack = i64::try_from(engine.max_events_per_stack).unwrap_or(i64::MAX);
+    EventLimits {
+        max_events_per_stack,
+        purge_batch_size: engine.event_purge_batch_size,
+    }
 }

@@ -182,16 +182,11 @@ impl Inner {
     where
         W: for<'s> Fn(&'s mut Session, &'s A) -> BoxFuture<'s, Result<T, StoreError>>,
     {
-        let connection = self.pool.acquire().await?;
-        let counters = self.counters.clone();
-        let mut session = Session::new(connection, self.clock.clone(), counters, self.repertoire, unsure);
-        if kind == UnitKind::Transaction {
-            session.begin().await?;
-        }
+        let mut session = self.session(kind, unsure).await?;
         let value = match work(&mut session, arguments).await {
             Ok(value) => value,
             Err(error) => {
-                session.roll_back(&error).await;
+                session.roll_back().await;
                 return Err(error);
             }
         };
@@ -203,6 +198,23 @@ impl Inner {
             }
             Err(error) => Err(error),
         }
+    }
+
+    async fn session(&self, kind: UnitKind, unsure: bool) -> Result<Session, StoreError> {
+        let link = match kind {
+            UnitKind::SingleStatement => super::session::Link::Plain(self.pool.acquire().await?),
+            UnitKind::Transaction => {
+                StoreCounters::count(&self.counters.transactions);
+                super::session::Link::Transaction(self.pool.begin().await?)
+            }
+        };
+        Ok(Session::new(
+            link,
+            self.clock.clone(),
+            self.counters.clone(),
+            self.repertoire,
+            unsure,
+        ))
     }
 
     async fn was_committed(&self, probes: &[Probe]) -> Result<bool, StoreError> {

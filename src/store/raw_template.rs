@@ -87,7 +87,25 @@ impl Session {
         if columns.is_empty() {
             columns.set("id", id);
         }
-        self.update_dated("raw_template", id, &columns).await
+        let (same, same_values) = columns.same_values();
+        // Assignments take place from left to right, so the comparison still sees the old values.
+        let sql = format!(
+            "UPDATE raw_template SET updated_at = IF({same}, updated_at, ?), {} WHERE id = ?",
+            columns.set_clause()
+        );
+        let now = [SqlValue::from(self.now())];
+        let values: Vec<_> = same_values
+            .into_iter()
+            .chain(now)
+            .chain(columns.values())
+            .chain([id.into()])
+            .collect();
+        let done = self.execute(sql, &values).await?;
+        Ok(if done.rows_affected() > 0 {
+            Swap::Updated
+        } else {
+            Swap::Gone
+        })
     }
 
     /// Deletes a template that no row refers to any more, and its files if no other template has them.
@@ -115,9 +133,8 @@ impl Session {
         Ok(Removal::Removed)
     }
 
-    /// Deletes those of the templates that no stack and no resource refers to. A transaction of its own, or a part of
-    /// one.
-    pub async fn raw_templates_delete_unused(&mut self, ids: &[i64]) -> Result<(), StoreError> {
+    /// Deletes those of the templates that no stack and no resource refers to.
+    pub(super) async fn raw_templates_delete_unused(&mut self, ids: &[i64]) -> Result<(), StoreError> {
         if ids.is_empty() {
             return Ok(());
         }

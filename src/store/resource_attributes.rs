@@ -52,6 +52,10 @@ impl Session {
         let sql = "UPDATE resource SET attr_data_id = NULL WHERE id = ?";
         let cleared = sqlx::query(sql).bind(resource_id).execute(self.statement()).await?;
         self.delete_ids("resource_properties_data", &[attr_id]).await?;
-        Ok(Swap::of_rows(cleared.rows_affected()))
+        Ok(if cleared.rows_affected() > 0 {
+            Swap::Updated
+        } else {
+            Swap::Gone
+        })
     }
 }

@@ -2,7 +2,6 @@
 
 use sqlx::Row;
 
-use super::assignments::Assignments;
 use super::error::StoreError;
 use super::session::Session;
 
@@ -42,6 +41,9 @@ impl Session {
         value: &str,
         decrypt_method: Option<&str>,
     ) -> Result<(), StoreError> {
+        let redact = decrypt_method.is_some();
+        let method = decrypt_method.unwrap_or_default();
+        let now = self.now();
         // The key is not unique in the schema, so the row is looked for.
         let found: Option<i64> =
             sqlx::query_scalar("SELECT id FROM resource_data WHERE resource_id = ? AND `key` = ? ORDER BY id LIMIT 1")
@@ -49,19 +51,36 @@ impl Session {
                 .bind(key)
                 .fetch_optional(self.statement())
                 .await?;
-        let mut columns = Assignments::default();
-        columns.set("value", value);
-        columns.set("redact", decrypt_method.is_some());
-        columns.set("decrypt_method", decrypt_method.unwrap_or_default());
         match found {
+            // Python's row has a new `updated_at` only if something is new in it.
             Some(id) => {
-                let _ = self.update_dated("resource_data", id, &columns).await?;
+                let sql = "UPDATE resource_data SET updated_at = IF(redact <=> ? AND BINARY value <=> BINARY ? \
+                           AND decrypt_method <=> ?, updated_at, ?), redact = ?, value = ?, decrypt_method = ? \
+                           WHERE id = ?";
+                sqlx::query(sql)
+                    .bind(redact)
+                    .bind(value)
+                    .bind(method)
+                    .bind(now)
+                    .bind(redact)
+                    .bind(value)
+                    .bind(method)
+                    .bind(id)
+                    .execute(self.statement())
+                    .await?;
             }
             None => {
-                columns.set("created_at", self.now());
-                columns.set("key", key);
-                columns.set("resource_id", resource_id);
-                self.insert("resource_data", &columns).await?;
+                let sql = "INSERT INTO resource_data (created_at, `key`, value, redact, decrypt_method, resource_id) \
+                           VALUES (?, ?, ?, ?, ?, ?)";
+                sqlx::query(sql)
+                    .bind(now)
+                    .bind(key)
+                    .bind(value)
+                    .bind(redact)
+                    .bind(method)
+                    .bind(resource_id)
+                    .execute(self.statement())
+                    .await?;
             }
         }
         Ok(())

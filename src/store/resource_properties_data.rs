@@ -9,6 +9,7 @@ use super::error::StoreError;
 use super::session::Session;
 use super::swap::Swap;
 use super::text::{json_from_column, json_or_null};
+use super::value::SqlValue;
 
 /// As stored.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,7 +59,24 @@ impl Session {
 
     /// `updated_at` moves only if something is new, as in Python.
     pub async fn properties_data_update(&mut self, id: i64, data: &PropertiesData) -> Result<Swap, StoreError> {
-        self.update_dated("resource_properties_data", id, &data.assignments())
-            .await
+        let columns = data.assignments();
+        let (same, same_values) = columns.same_values();
+        let sql = format!(
+            "UPDATE resource_properties_data SET updated_at = IF({same}, updated_at, ?), {} WHERE id = ?",
+            columns.set_clause()
+        );
+        let now = [SqlValue::from(self.now())];
+        let values: Vec<_> = same_values
+            .into_iter()
+            .chain(now)
+            .chain(columns.values())
+            .chain([id.into()])
+            .collect();
+        let done = self.execute(sql, &values).await?;
+        Ok(if done.rows_affected() > 0 {
+            Swap::Updated
+        } else {
+            Swap::Gone
+        })
     }
 }

@@ -67,7 +67,11 @@ impl Session {
         let sql = "UPDATE service SET updated_at = ?, deleted_at = NULL WHERE id = ?";
         let now = self.now();
         let done = sqlx::query(sql).bind(now).bind(id).execute(self.statement()).await?;
-        Ok(Swap::of_rows(done.rows_affected()))
+        Ok(if done.rows_affected() > 0 {
+            Swap::Updated
+        } else {
+            Swap::Gone
+        })
     }
 
     pub async fn service_get(&mut self, id: &str) -> Result<Option<Service>, StoreError> {
@@ -93,7 +97,11 @@ impl Session {
             .bind(id)
             .execute(self.statement())
             .await?;
-        Ok(Swap::of_rows(done.rows_affected()))
+        Ok(if done.rows_affected() > 0 {
+            Swap::Updated
+        } else {
+            Swap::Gone
+        })
     }
 
     /// Removes a service's row.
@@ -102,7 +110,11 @@ impl Session {
             .bind(id)
             .execute(self.statement())
             .await?;
-        Ok(Swap::of_rows(done.rows_affected()))
+        Ok(if done.rows_affected() > 0 {
+            Swap::Updated
+        } else {
+            Swap::Gone
+        })
     }
 
     /// Marks as deleted the services of this machine that have been silent since `time_line`, except `own_id`.

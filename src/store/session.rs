@@ -5,49 +5,49 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use sqlx::mysql::{MySql, MySqlQueryResult, MySqlRow};
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, MySqlConnection};
+use sqlx::{AssertSqlSafe, MySqlConnection, Transaction};
 
 use super::assignments::Assignments;
 use super::counters::StoreCounters;
-use super::error::{StoreError, Transience};
+use super::error::StoreError;
 use super::probe::Probe;
 use super::swap::Swap;
 use super::text::Repertoire;
 use super::value::{SqlValue, bind_all, placeholders};
 use crate::clock::Clock;
 
+pub(super) enum Link {
+    Plain(PoolConnection<MySql>),
+    Transaction(Transaction<'static, MySql>),
+}
+
 /// What a unit of work asks the tables through.
 pub struct Session {
-    connection: PoolConnection<MySql>,
+    link: Link,
     clock: Clock,
     counters: Arc<StoreCounters>,
     repertoire: Repertoire,
     /// An earlier run of this unit lost its connection, so its write may be in place already.
     unsure: bool,
-    in_transaction: bool,
     abandoned: bool,
-    /// The connection is of no use to the next unit.
-    broken: bool,
     probes: Vec<Probe>,
 }
 
 impl Session {
     pub(super) fn new(
-        connection: PoolConnection<MySql>,
+        link: Link,
         clock: Clock,
         counters: Arc<StoreCounters>,
         repertoire: Repertoire,
         unsure: bool,
     ) -> Self {
         Self {
-            connection,
+            link,
             clock,
             counters,
             repertoire,
             unsure,
-            in_transaction: false,
             abandoned: false,
-            broken: false,
             probes: Vec::new(),
         }
     }
@@ -57,33 +57,22 @@ impl Session {
         self.abandoned = true;
     }
 
-    pub(super) async fn begin(&mut self) -> Result<(), StoreError> {
-        StoreCounters::count(&self.counters.transactions);
-        self.in_transaction = true;
-        self.control("BEGIN").await
-    }
-
-    /// Ends the unit after its work: commits what was not abandoned.
-    pub(super) async fn finish(&mut self) -> Result<(), StoreError> {
-        if self.in_transaction {
-            let end = if self.abandoned { "ROLLBACK" } else { "COMMIT" };
-            self.control(end).await?;
-            self.in_transaction = false;
+    pub(super) async fn finish(self) -> Result<(), StoreError> {
+        match self.link {
+            Link::Plain(_) => {}
+            Link::Transaction(transaction) if self.abandoned => transaction.rollback().await?,
+            Link::Transaction(transaction) => transaction.commit().await?,
         }
         Ok(())
     }
 
-    /// Ends the unit after an error, which is the one to tell of.
-    pub(super) async fn roll_back(&mut self, error: &StoreError) {
-        self.broken = error.transience() == Some(Transience::LostConnection);
-        if self.in_transaction && !self.broken {
-            self.in_transaction = self.control("ROLLBACK").await.is_err();
+    /// The error that leads here is the one to tell of, and a server that cannot roll back has dropped the connection.
+    pub(super) async fn roll_back(self) {
+        if let Link::Transaction(transaction) = self.link
+            && let Err(error) = transaction.rollback().await
+        {
+            tracing::debug!(error = &error as &dyn std::error::Error, "rollback failed");
         }
-    }
-
-    async fn control(&mut self, statement: &'static str) -> Result<(), StoreError> {
-        sqlx::raw_sql(statement).execute(&mut *self.connection).await?;
-        Ok(())
     }
 
     pub(super) fn take_probes(&mut self) -> Vec<Probe> {
@@ -95,7 +84,7 @@ impl Session {
     }
 
     pub(super) fn add_probe(&mut self, probe: Probe) {
-        if self.in_transaction {
+        if matches!(self.link, Link::Transaction(_)) {
             self.probes.push(probe);
         }
     }
@@ -119,7 +108,10 @@ impl Session {
     /// The connection, for one statement.
     pub(super) fn statement(&mut self) -> &mut MySqlConnection {
         StoreCounters::count(&self.counters.statements);
-        &mut self.connection
+        match &mut self.link {
+            Link::Plain(connection) => connection,
+            Link::Transaction(transaction) => transaction,
+        }
     }
 
     /// Runs a statement that is one of a few.
@@ -194,29 +186,6 @@ impl Session {
         Ok(self.execute_once(sql, &values).await?.rows_affected())
     }
 
-    /// Writes `changes` into a row whose `updated_at` moves only if something is new in it, as in Python.
-    pub(super) async fn update_dated(
-        &mut self,
-        table: &str,
-        id: i64,
-        changes: &Assignments,
-    ) -> Result<Swap, StoreError> {
-        let (same, same_values) = changes.same_values();
-        // Assignments take place from left to right, so the comparison still sees the old values.
-        let sql = format!(
-            "UPDATE {table} SET updated_at = IF({same}, updated_at, ?), {} WHERE id = ?",
-            changes.set_clause()
-        );
-        let now = [SqlValue::from(self.now())];
-        let values: Vec<_> = same_values
-            .into_iter()
-            .chain(now)
-            .chain(changes.values())
-            .chain([id.into()])
-            .collect();
-        Ok(Swap::of_rows(self.execute(sql, &values).await?.rows_affected()))
-    }
-
     /// Writes `changes` where `expected` holds for the row that `key` names, and tells what became of it.
     pub(super) async fn swap(&mut self, swap: SwapStatement<'_>) -> Result<Swap, StoreError> {
         let SwapStatement {
@@ -251,15 +220,6 @@ impl Session {
             .fetch_once(format!("SELECT 1 FROM {table} WHERE {key}"), &key_values)
             .await?;
         Ok(if row.is_empty() { Swap::Gone } else { Swap::Lost })
-    }
-}
-
-/// A connection goes back to the pool only if nothing is left open on it; a server that loses it rolls back.
-impl Drop for Session {
-    fn drop(&mut self) {
-        if self.in_transaction || self.broken {
-            self.connection.close_on_drop();
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Table `stack`.
 
-use chrono::{NaiveDateTime, Timelike};
+use chrono::NaiveDateTime;
 use sqlx::Row;
 use sqlx::mysql::MySqlRow;
 
@@ -104,7 +104,7 @@ pub struct NewStack {
 pub enum StackCreation {
     /// With the time that the row carries.
     Created(NaiveDateTime),
-    /// Another stack of the project has the name; the transaction is abandoned.
+    /// An older stack of the project has the name; nothing was written.
     NameTaken,
 }
 
@@ -342,32 +342,41 @@ impl Session {
         Ok(traversal.flatten())
     }
 
-    /// Creates a stack, unless its project has one of that name. A transaction of its own, since it looks for the other
-    /// one after the insertion: looking before would not notice one that another engine is about to commit.
+    /// The graph (JSON text) of a stack's traversal; `None` if the stack is in another one, or has none yet.
+    pub async fn stack_graph(&mut self, id: &str, traversal: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT current_deps FROM stack WHERE id = ? AND current_traversal = ?";
+        let graph = sqlx::query_scalar(sql)
+            .bind(id)
+            .bind(traversal)
+            .fetch_optional(self.statement())
+            .await?;
+        Ok(json_from_column(graph.flatten()))
+    }
+
+    /// Creates a stack. A transaction of its own, since it looks for an older one of the same name afterwards: looking
+    /// before would not notice one that is being created at the same time.
     pub async fn stack_create(&mut self, stack: &NewStack) -> Result<StackCreation, StoreError> {
-        let now = self.now();
-        let created_at = now.with_nanosecond(0).unwrap_or(now);
+        let created_at = self.now();
         let row = stack.assignments(self.repertoire(), created_at);
         self.insert_all("stack", &[row], " ON DUPLICATE KEY UPDATE id = VALUES(id)")
             .await?;
-        let sql = format!(
-            "SELECT s.id FROM stack s WHERE s.name = ? AND {PROJECT_CONDITION} AND s.deleted_at IS NULL \
-             AND s.id <> ? LIMIT 1"
-        );
-        let tenant = SqlValue::from(stack.tenant.clone());
-        let values = [
-            stack.name.as_str().into(),
-            tenant.clone(),
-            tenant,
-            stack.id.as_str().into(),
-        ];
-        if self.fetch_optional(sql, &values).await?.is_some() {
-            self.abandon();
-            return Ok(StackCreation::NameTaken);
+        self.add_probe(Probe::new(
+            "SELECT 1 FROM stack WHERE id = ?",
+            vec![stack.id.as_str().into()],
+        ));
+        let project = stack.tenant.as_deref().unwrap_or_default();
+        let earliest = self.stack_get_by_name(&stack.name, project, Deleted::Hidden).await?;
+        match earliest {
+            Some(earliest) if earliest.id != stack.id => {
+                sqlx::query("DELETE FROM stack WHERE id = ?")
+                    .bind(&stack.id)
+                    .execute(self.statement())
+                    .await?;
+                Ok(StackCreation::NameTaken)
+            }
+            Some(own) => Ok(StackCreation::Created(own.created_at)),
+            None => Ok(StackCreation::Created(created_at)),
         }
-        let probe = Probe::new("SELECT 1 FROM stack WHERE id = ?", vec![stack.id.as_str().into()]);
-        self.add_probe(probe);
-        Ok(StackCreation::Created(created_at))
     }
 
     /// Writes the changes if the stack is still in the traversal that is expected (`None`: in whichever).

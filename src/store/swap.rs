@@ -13,11 +13,6 @@ pub enum Swap {
 }
 
 impl Swap {
-    /// The outcome of a write that names its row and expects nothing else.
-    pub(super) fn of_rows(rows: u64) -> Self {
-        if rows > 0 { Swap::Updated } else { Swap::Gone }
-    }
-
     pub fn is_updated(self) -> bool {
         self == Swap::Updated
     }

@@ -33,6 +33,7 @@ units! { single:
     stack_get_by_name(name: &str, project: &str, deleted: Deleted) -> Option<Stack>;
     stack_get_by_name_and_owner(name: &str, project: &str, owner_id: Option<&str>) -> Option<Stack>;
     stack_get_status(id: &str) -> Option<StackStatus>;
+    stack_graph(id: &str, traversal: &str) -> Option<String>;
     stack_current_traversal(id: &str) -> Option<String>;
     stack_swap(id: &str, expected_traversal: Option<&str>, changes: &StackChanges) -> Swap;
     stack_root_id(id: &str) -> Option<String>;
@@ -109,7 +110,6 @@ units! { transaction:
     stack_delete(id: &str) -> Swap;
     stack_tags_set(stack_id: &str, tags: &[String]) -> ();
     raw_template_delete(id: i64) -> Removal;
-    raw_templates_delete_unused(ids: &[i64]) -> ();
     resources_create(resources: &[NewResource]) -> Vec<i64>;
     resource_create_replacement(
         existing_id: i64,

@@ -156,6 +156,11 @@ impl Expression {
         Resolver::new(references).resolve(self)
     }
 
+    /// As [`resolve`](Self::resolve); `None` where the whole expression is absent.
+    pub fn resolve_or_absent(&self, references: &dyn References) -> Result<Option<Value>, ResolveError> {
+        Resolver::new(references).resolve_or_absent(self)
+    }
+
     /// The template text that this expression came from (of an `if`, its chosen branch in the place of the arguments).
     pub fn render(&self) -> Value {
         match self {

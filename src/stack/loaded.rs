@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use chrono::{NaiveDateTime, TimeDelta};
 
+use super::dependencies::Dependencies;
 use super::error::StackError;
 use super::identifier::Identifier;
 use super::services::Services;
 use crate::resource::state::{Action, Status};
 use crate::store::{self, Deleted, Scope};
-use crate::template::{StackDefinition, StackIdentity, Template};
+use crate::template::{NoResources, StackDefinition, StackIdentity, Template};
 
 #[derive(Clone, Debug)]
 pub struct Stack {
@@ -26,7 +27,12 @@ pub struct Stack {
 
 impl Stack {
     /// A stored stack with its definition.
-    pub async fn load(services: &Services, id: &str, scope: &Scope, deleted: Deleted) -> Result<Option<Self>, StackError> {
+    pub async fn load(
+        services: &Services,
+        id: &str,
+        scope: &Scope,
+        deleted: Deleted,
+    ) -> Result<Option<Self>, StackError> {
         match services.store.stack_get(id, scope, deleted).await? {
             Some(row) => Self::from_row(services, row).await.map(Some),
             None => Ok(None),
@@ -34,15 +40,14 @@ impl Stack {
     }
 
     pub async fn from_row(services: &Services, row: store::Stack) -> Result<Self, StackError> {
-        let template = services.templates.get(&services.store, row.raw_template_id).await?;
-        let definition = StackDefinition::new(template, identity_of(&row, true))?;
-        Ok(Self { row, stored: true, definition: Arc::new(definition), tags: None, converge: false })
-    }
-
-    /// The same stack under another template.
-    pub fn define(&mut self, template: Arc<Template>) -> Result<(), StackError> {
-        self.definition = Arc::new(StackDefinition::new(template, identity_of(&self.row, self.stored))?);
-        Ok(())
+        let definition = services.templates.definition(&row, row.raw_template_id).await?;
+        Ok(Self {
+            row,
+            stored: true,
+            definition,
+            tags: None,
+            converge: false,
+        })
     }
 
     pub fn id(&self) -> &str {
@@ -71,11 +76,19 @@ impl Stack {
 
     /// What is done with the stack. A row of unknown words, which no engine writes, counts as nothing done.
     pub fn action(&self) -> Action {
-        self.row.action.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Action::Init)
+        self.row
+            .action
+            .as_deref()
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(Action::Init)
     }
 
     pub fn status(&self) -> Status {
-        self.row.status.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Status::Failed)
+        self.row
+            .status
+            .as_deref()
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(Status::Failed)
     }
 
     /// `CREATE_IN_PROGRESS` and the like.
@@ -110,19 +123,41 @@ impl Stack {
         self.row.updated_at.unwrap_or(self.row.created_at)
     }
 
+    /// Which resource waits for which, as the template says.
+    pub fn dependencies(&self) -> Result<Dependencies<String>, StackError> {
+        let mut dependencies = Dependencies::default();
+        for definition in self.definition.resources().values() {
+            dependencies.add(definition.name.clone());
+            for required in self.definition.dependencies(definition, &NoResources)? {
+                dependencies.require(definition.name.clone(), required);
+            }
+        }
+        Ok(dependencies)
+    }
+
     /// The tags, read on first use.
     pub async fn tags(&mut self, services: &Services) -> Result<Vec<String>, StackError> {
         if let Some(tags) = &self.tags {
             return Ok(tags.clone());
         }
-        let tags = if self.stored { services.store.stack_tags(self.id()).await? } else { Vec::new() };
+        let tags = if self.stored {
+            services.store.stack_tags_get(self.id()).await?
+        } else {
+            Vec::new()
+        };
         self.tags = Some(tags.clone());
         Ok(tags)
     }
 }
 
-fn identity_of(row: &store::Stack, stored: bool) -> StackIdentity {
+/// What a stack's template knows of the stack.
+pub fn identity_of(row: &store::Stack, stored: bool) -> StackIdentity {
     let tenant = row.tenant.as_deref().unwrap_or_default();
     let identifier = Identifier::stack(tenant, &row.name, stored.then_some(row.id.as_str()));
-    StackIdentity { arn: identifier.arn(), stack_name: row.name.clone(), project_id: tenant.to_owned() }
+    StackIdentity {
+        stack_id: identifier.stack_id.clone(),
+        stack_name: row.name.clone(),
+        project_id: tenant.to_owned(),
+        arn: identifier.arn(),
+    }
 }

@@ -1,0 +1,72 @@
+//! What is known of a stack's resources while one of them is worked on: the data of the nodes before it.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::node::{NodeData, attribute_key};
+use crate::template::{AttributeFailure, AttributePath, ResourceStates};
+
+#[derive(Clone, Debug, Default)]
+pub struct KnownResources {
+    by_name: HashMap<String, NodeData>,
+}
+
+impl KnownResources {
+    /// From the input data of a node; senders that told nothing are left out.
+    pub fn from_input_data(input_data: &Value) -> Self {
+        let arrived = input_data.get("input_data").and_then(Value::as_object);
+        arrived
+            .into_iter()
+            .flat_map(Map::values)
+            .filter_map(NodeData::from_value)
+            .collect()
+    }
+
+    pub fn get(&self, name: &str) -> Option<&NodeData> {
+        self.by_name.get(name)
+    }
+
+    /// The rows of the resources.
+    pub fn ids(&self) -> Vec<i64> {
+        let mut ids: Vec<i64> = self.by_name.values().map(|data| data.id).collect();
+        ids.sort_unstable();
+        ids
+    }
+}
+
+impl FromIterator<NodeData> for KnownResources {
+    fn from_iter<I: IntoIterator<Item = NodeData>>(nodes: I) -> Self {
+        Self {
+            by_name: nodes.into_iter().map(|data| (data.name.clone(), data)).collect(),
+        }
+    }
+}
+
+impl ResourceStates for KnownResources {
+    fn state(&self, resource: &str) -> Option<(&str, &str)> {
+        self.get(resource)
+            .map(|data| (data.action.as_str(), data.status.as_str()))
+    }
+
+    fn reference_id(&self, resource: &str) -> Option<Value> {
+        self.get(resource).map(|data| data.reference_id.clone())
+    }
+
+    fn attribute(&self, resource: &str, attribute: &AttributePath) -> Result<Value, AttributeFailure> {
+        let data = self.get(resource).ok_or(AttributeFailure::Unknown)?;
+        let key = attribute_key(&attribute.name, &attribute.path);
+        data.attributes.get(&key).cloned().ok_or(AttributeFailure::Unknown)
+    }
+
+    fn attributes(&self, resource: &str) -> Result<Map<String, Value>, AttributeFailure> {
+        let data = self.get(resource).ok_or(AttributeFailure::Unknown)?;
+        let plain = data.attributes.iter().filter(|(key, _)| !key.starts_with("tuple:("));
+        Ok(plain.map(|(key, value)| (key.clone(), value.clone())).collect())
+    }
+
+    fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
+        self.get(resource)
+            .is_some_and(|data| data.attributes.contains_key(attribute))
+    }
+}
