@@ -9,8 +9,8 @@ use super::worker_client::cancel_check_resource;
 use crate::identity::RequestContext;
 use crate::messaging::{CallError, PublishError, Target};
 use crate::resource::state::Status;
+use crate::stack::Stack;
 use crate::stack::error::StackError;
-use crate::stack::stack::Stack;
 use crate::store::{Deleted, StackChanges};
 
 pub const LISTENER_TOPIC: &str = "heat-engine-listener";
@@ -46,7 +46,9 @@ impl Convergence {
             status_reason: stack.row.status_reason.clone(),
             ..StackChanges::default()
         };
-        let swap = stack.swap_and_announce(&self.services, context, Some(stopped.clone()), changes).await?;
+        let swap = stack
+            .swap_and_announce(&self.services, context, Some(stopped.clone()), changes)
+            .await?;
         if swap.is_updated() {
             self.services.store.sync_points_delete(stack.id(), &stopped).await?;
         } else {
@@ -77,7 +79,10 @@ impl Convergence {
                 return Ok(true);
             }
         }
-        tracing::error!(stack = stack.name(), "workers still hold resources of the stack; going on without them");
+        tracing::error!(
+            stack = stack.name(),
+            "workers still hold resources of the stack; going on without them"
+        );
         Ok(false)
     }
 
@@ -88,7 +93,12 @@ impl Convergence {
         }
         let target = Target::topic(LISTENER_TOPIC, LISTENER_VERSION).server(engine_id);
         let timeout = self.services.settings.engine.engine_life_check_timeout;
-        match self.services.rpc.call(&target, "listening", Map::new(), &context.to_wire(), timeout).await {
+        match self
+            .services
+            .rpc
+            .call(&target, "listening", Map::new(), &context.to_wire(), timeout)
+            .await
+        {
             Ok(answer) => Ok(answer == Value::Bool(true)),
             Err(CallError::TimedOut { .. } | CallError::Publish(PublishError::Undeliverable { .. })) => Ok(false),
             Err(error) => Err(StackError::from(error)),

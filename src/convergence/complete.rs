@@ -1,10 +1,11 @@
 //! The end of a traversal: the stack's final state, and tidying up after it.
 
 use super::engine::Convergence;
-use crate::identity::{RequestContext, UserCredentials};
+use crate::identity::RequestContext;
+use crate::identity::credentials::UserCredentials;
 use crate::resource::state::{Action, Status};
+use crate::stack::Stack;
 use crate::stack::error::StackError;
-use crate::stack::stack::Stack;
 use crate::store::{StackChanges, Swap};
 
 impl Convergence {
@@ -12,7 +13,9 @@ impl Convergence {
     pub async fn mark_complete(&self, context: &RequestContext, stack: &mut Stack) -> Result<(), StackError> {
         let action = stack.action();
         let reason = format!("Stack {action} completed successfully");
-        let swap = stack.set_state(&self.services, context, action, Status::Complete, &reason).await?;
+        let swap = stack
+            .set_state(&self.services, context, action, Status::Complete, &reason)
+            .await?;
         if swap.is_updated() {
             self.purge(context, stack).await?;
         }
@@ -27,10 +30,17 @@ impl Convergence {
         reason: &str,
     ) -> Result<bool, StackError> {
         let action = stack.action();
-        if !stack.set_state(&self.services, context, action, Status::Failed, reason).await?.is_updated() {
+        if !stack
+            .set_state(&self.services, context, action, Status::Failed, reason)
+            .await?
+            .is_updated()
+        {
             return Ok(false);
         }
-        let can_roll_back = matches!(action, Action::Create | Action::Adopt | Action::Update | Action::Restore);
+        let can_roll_back = matches!(
+            action,
+            Action::Create | Action::Adopt | Action::Update | Action::Restore
+        );
         if can_roll_back && !stack.row.disable_rollback {
             tracing::info!(stack = stack.name(), "triggering rollback of {action}");
             // Boxed: a rollback is a traversal, whose failure ends here again.
@@ -62,7 +72,12 @@ impl Convergence {
         }
         let swap = store.stack_swap(stack.id(), Some(&traversal), &changes).await?;
         if swap != Swap::Updated {
-            tracing::warn!(stack = stack.name(), traversal, ?swap, "another traversal has begun; nothing purged");
+            tracing::warn!(
+                stack = stack.name(),
+                traversal,
+                ?swap,
+                "another traversal has begun; nothing purged"
+            );
             return Ok(());
         }
         if let Some(template_id) = outdated_template {
@@ -84,7 +99,9 @@ impl Convergence {
             {
                 tracing::error!(stack = stack.name(), project_id, %error, "the stack's project for its users remains");
                 let reason = format!("Error deleting project: {error}");
-                let swap = stack.set_state(&self.services, context, Action::Delete, Status::Failed, &reason).await?;
+                let swap = stack
+                    .set_state(&self.services, context, Action::Delete, Status::Failed, &reason)
+                    .await?;
                 tracing::debug!(?swap, "stack could not be removed");
                 return Ok(());
             }
@@ -96,7 +113,9 @@ impl Convergence {
 
     /// Deletes the trust and the stored credentials. A trust that cannot be deleted does not keep a stack.
     async fn delete_credentials(&self, context: &RequestContext, stack: &mut Stack) -> Result<(), StackError> {
-        let Some(credentials_id) = stack.row.user_creds_id else { return Ok(()) };
+        let Some(credentials_id) = stack.row.user_creds_id else {
+            return Ok(());
+        };
         match self.stored_credentials(credentials_id).await {
             Ok(Some(credentials)) => {
                 if let Err(error) = self.services.cloud.delete_stored_trust(context, &credentials).await {

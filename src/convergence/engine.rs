@@ -59,7 +59,10 @@ impl Convergence {
 /// The graph as `stack.current_deps` holds it: `{"edges": [[[42, true], [41, true]], [[43, false], null]]}`.
 fn read_graph(text: Option<&str>) -> Graph {
     let stored: Option<serde_json::Value> = text.and_then(|text| serde_json::from_str(text).ok());
-    let edges = stored.as_ref().and_then(|stored| stored.get("edges")).and_then(|edges| edges.as_array());
+    let edges = stored
+        .as_ref()
+        .and_then(|stored| stored.get("edges"))
+        .and_then(|edges| edges.as_array());
     let edges = edges.into_iter().flatten().filter_map(|edge| {
         let requirer = Node::from_edge_end(edge.get(0)?)?;
         Some((requirer, edge.get(1).and_then(Node::from_edge_end)))

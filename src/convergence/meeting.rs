@@ -29,9 +29,16 @@ pub struct Arrival<'a> {
 impl Meeting {
     pub fn read(input_data: Option<&Value>, extra_data: Option<&Value>) -> Self {
         let inner = |value: Option<&Value>, key: &str| {
-            value.and_then(|value| value.get(key)).and_then(Value::as_object).cloned().unwrap_or_default()
+            value
+                .and_then(|value| value.get(key))
+                .and_then(Value::as_object)
+                .cloned()
+                .unwrap_or_default()
         };
-        Self { arrived: inner(input_data, "input_data"), extra: inner(extra_data, "extra_data") }
+        Self {
+            arrived: inner(input_data, "input_data"),
+            extra: inner(extra_data, "extra_data"),
+        }
     }
 
     /// Takes the arrival in. False if everything that it brings was here before: a message that came twice.
@@ -51,15 +58,24 @@ impl Meeting {
 
     /// Which of the expected have not arrived.
     pub fn missing<'n>(&self, expected: impl Iterator<Item = &'n Node>) -> Vec<&'n Node> {
-        expected.filter(|node| !self.arrived.contains_key(&node.to_key())).collect()
+        expected
+            .filter(|node| !self.arrived.contains_key(&node.to_key()))
+            .collect()
     }
 
     pub fn failures(&self) -> Map<String, Value> {
-        self.extra.get("resource_failures").and_then(Value::as_object).cloned().unwrap_or_default()
+        self.extra
+            .get("resource_failures")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default()
     }
 
     pub fn skip_propagate(&self) -> bool {
-        self.extra.get("skip_propagate").and_then(Value::as_bool).unwrap_or(false)
+        self.extra
+            .get("skip_propagate")
+            .and_then(Value::as_bool)
+            .unwrap_or(false)
     }
 
     pub fn input_data(&self) -> Value {
@@ -88,8 +104,16 @@ mod tests {
     fn the_text_is_what_the_python_engine_writes() {
         let mut meeting = Meeting::read(Some(&json!({})), None);
         let sender = Node::update(7);
-        assert!(meeting.admit(&Arrival { sender: &sender, data: &json!({"id": 7}), failures: None, skip: false }));
-        assert_eq!(meeting.input_data(), json!({"input_data": {"tuple:(7, True, 'resource')": {"id": 7}}}));
+        assert!(meeting.admit(&Arrival {
+            sender: &sender,
+            data: &json!({"id": 7}),
+            failures: None,
+            skip: false
+        }));
+        assert_eq!(
+            meeting.input_data(),
+            json!({"input_data": {"tuple:(7, True, 'resource')": {"id": 7}}})
+        );
         assert_eq!(meeting.extra_data(), None);
         let again = Meeting::read(Some(&meeting.input_data()), meeting.extra_data().as_ref());
         assert_eq!(again, meeting);
@@ -99,7 +123,12 @@ mod tests {
     fn the_second_time_is_no_news() {
         let mut meeting = Meeting::default();
         let (first, second) = (Node::update(1), Node::update(2));
-        let arrival = |sender| Arrival { sender, data: &Value::Null, failures: None, skip: false };
+        let arrival = |sender| Arrival {
+            sender,
+            data: &Value::Null,
+            failures: None,
+            skip: false,
+        };
         assert!(meeting.admit(&arrival(&first)));
         assert!(!meeting.admit(&arrival(&first)));
         assert_eq!(meeting.missing([&first, &second].into_iter()), [&second]);
@@ -111,7 +140,12 @@ mod tests {
         let failures = [json!({"a": "x"}), json!({"b": "y"})];
         for (id, failures) in failures.iter().enumerate() {
             let sender = Node::update(id as i64);
-            meeting.admit(&Arrival { sender: &sender, data: &Value::Null, failures: failures.as_object(), skip: true });
+            meeting.admit(&Arrival {
+                sender: &sender,
+                data: &Value::Null,
+                failures: failures.as_object(),
+                skip: true,
+            });
         }
         assert_eq!(Value::Object(meeting.failures()), json!({"a": "x", "b": "y"}));
         assert!(meeting.skip_propagate());

@@ -1,5 +1,24 @@
 //! Traversals, the worker that checks one resource, sync points, locks, cancelling.
+//!
+//! Engines agree on nothing but rows: a traversal is a column of the stack, a lock is a column of the resource, and a
+//! node is ready when its sync point says so. Everything here is written so that it can be done twice and can break off
+//! anywhere.
 
+pub mod cancel;
+pub mod check;
+pub mod complete;
+pub mod engine;
+mod error;
 pub mod graph;
+mod meeting;
+mod node_data;
+pub mod operation;
+mod propagate;
+mod record;
 pub mod running;
-pub mod turns;
+mod subject;
+mod sync_point;
+mod tracked;
+pub mod traversal;
+mod turns;
+pub mod worker_client;

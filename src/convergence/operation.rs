@@ -13,12 +13,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::CheckEnd;
 use super::tracked::{Lock, STATE_CHANGED, Tracked};
+use crate::plugins::questions::Questions;
 use crate::resource::failure::{Failure, Remedy};
 use crate::resource::instance::Instance;
 use crate::resource::plugin::{Change, Changed, Progress};
 use crate::resource::properties::{Depth, Properties};
 use crate::resource::state::{Action, Status};
-use crate::plugins::questions::Questions;
 use crate::stack::services::Services;
 
 /// Told when the work is safely recorded, so that its message need not come again.
@@ -179,6 +179,7 @@ impl Operation<'_> {
         self.instance.properties = update.after.clone();
         match plugin.change(self.instance, &change).await {
             Ok(Changed::InPlace) => self.wait_until_settled(Action::Update).await,
+            Ok(Changed::AtOnce) => Outcome::Done,
             Ok(Changed::Replace) => Outcome::Replace(requires_replacement(&self.instance.name)),
             Err(failure) => Outcome::Failed(failure),
         }
@@ -186,7 +187,9 @@ impl Operation<'_> {
 
     fn what_changed(&self, update: &Update<'_>) -> Result<BTreeSet<String>, Failure> {
         let changed = update.after.changed_since(&update.before)?;
-        update.after.refuse_immutable(&changed, &self.instance.name, &self.instance.type_name)?;
+        update
+            .after
+            .refuse_immutable(&changed, &self.instance.name, &self.instance.type_name)?;
         Ok(changed)
     }
 
@@ -254,7 +257,11 @@ impl Operation<'_> {
         let to = (action, Status::InProgress);
         for attempt in 1.. {
             let metadata = Some(&self.metadata);
-            match self.tracked.set_state(self.services, to, STATE_CHANGED, Lock::Acquire, metadata).await {
+            match self
+                .tracked
+                .set_state(self.services, to, STATE_CHANGED, Lock::Acquire, metadata)
+                .await
+            {
                 Err(CheckEnd::Contended) if attempt < attempts => {
                     tokio::time::sleep(self.services.clock.random_duration(RETRY_JITTER)).await;
                     self.tracked.refresh_key(self.services).await?;
@@ -278,7 +285,10 @@ impl Operation<'_> {
             Outcome::Replace(reason) => (Status::Complete, reason, Err((CheckEnd::Replace, Remedy::Terminal))),
             Outcome::Failed(failure) => {
                 let reason = failure.reason(&self.instance.name);
-                let end = CheckEnd::Failed { action, reason: reason.clone() };
+                let end = CheckEnd::Failed {
+                    action,
+                    reason: reason.clone(),
+                };
                 (Status::Failed, reason, Err((end, failure.remedy)))
             }
             Outcome::Aborted(abort) => {
@@ -286,7 +296,11 @@ impl Operation<'_> {
                     Abort::TimedOut => (self.timeout_text(action), CheckEnd::TimedOut),
                     Abort::Cancelled => ("user triggered cancel".to_owned(), CheckEnd::Cancelled),
                 };
-                (Status::Failed, format!("{action} aborted ({cause})"), Err((end, Remedy::Terminal)))
+                (
+                    Status::Failed,
+                    format!("{action} aborted ({cause})"),
+                    Err((end, Remedy::Terminal)),
+                )
             }
         };
         self.tracked
@@ -330,7 +344,11 @@ impl Operation<'_> {
     }
 
     fn timeout_text(&self, action: Action) -> String {
-        format!("Task {} from {} Timed out", action.as_str().to_lowercase(), self.instance.description())
+        format!(
+            "Task {} from {} Timed out",
+            action.as_str().to_lowercase(),
+            self.instance.description()
+        )
     }
 }
 

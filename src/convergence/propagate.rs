@@ -7,9 +7,9 @@ use super::meeting::Arrival;
 use super::sync_point::{Arrived, Ready, key_of, stack_key};
 use super::worker_client::{CheckMessage, check_resource};
 use crate::identity::RequestContext;
+use crate::stack::Stack;
 use crate::stack::error::StackError;
 use crate::stack::node::{Node, Subject};
-use crate::stack::stack::Stack;
 use crate::store::{Deleted, Scope};
 
 /// What a finished node passes on.
@@ -39,9 +39,10 @@ impl Convergence {
     /// The name that a resource's node has in the graph: a replacement stands for what it replaces.
     pub(super) fn name_in_graph(graph: &Graph, node: &Node, replaces: Option<i64>) -> Node {
         match replaces {
-            Some(replaced) if !graph.contains(node) => {
-                Node { subject: Subject::Resource(replaced), is_update: node.is_update }
-            }
+            Some(replaced) if !graph.contains(node) => Node {
+                subject: Subject::Resource(replaced),
+                is_update: node.is_update,
+            },
             _ => node.clone(),
         }
     }
@@ -100,7 +101,10 @@ impl Convergence {
             failures: passing.failures.as_ref(),
             skip: false,
         };
-        match self.arrive(&stack_key(stack.id(), stack.traversal()), &roots, &arrival).await? {
+        match self
+            .arrive(&stack_key(stack.id(), stack.traversal()), &roots, &arrival)
+            .await?
+        {
             Arrived::NoSyncPoint => Ok(Told::Nobody),
             Arrived::Waiting => Ok(Told::Everybody),
             Arrived::Ready(_) => {
@@ -119,11 +123,23 @@ impl Convergence {
     ) -> Result<(), StackError> {
         let graph = self.graph(stack.id(), stack.traversal()).await?;
         let update = Node::update(resource_id);
-        let node = if graph.contains(&update) { update } else { Node::cleanup(resource_id) };
+        let node = if graph.contains(&update) {
+            update
+        } else {
+            Node::cleanup(resource_id)
+        };
         tracing::info!(stack = stack.name(), %node, "re-triggering the resource for the latest traversal");
-        let arrival = Arrival { sender: &node, data: &Value::Null, failures: None, skip: false };
+        let arrival = Arrival {
+            sender: &node,
+            data: &Value::Null,
+            failures: None,
+            skip: false,
+        };
         let expected: Vec<&Node> = graph.requires(&node).collect();
-        if let Arrived::Ready(ready) = self.arrive(&key_of(&node, stack.traversal()), &expected, &arrival).await? {
+        if let Arrived::Ready(ready) = self
+            .arrive(&key_of(&node, stack.traversal()), &expected, &arrival)
+            .await?
+        {
             let message = CheckMessage {
                 input_data: ready.input_data,
                 skip_propagate: ready.skip_propagate,
@@ -158,7 +174,9 @@ impl Convergence {
         if self.has_told(graph, stack.id(), stack.traversal(), node).await? {
             return Ok(false);
         }
-        let Some(resource_id) = node.resource_id() else { return Ok(true) };
+        let Some(resource_id) = node.resource_id() else {
+            return Ok(true);
+        };
         let row = self.services.store.resource_get(resource_id).await?;
         Ok(row.is_some_and(|row| row.engine_id.is_none()))
     }

@@ -37,12 +37,20 @@ const PAUSE_FOR_EACH_RIVAL: Duration = Duration::from_millis(10);
 const RIVALS_COUNTED: usize = 1000;
 
 pub(super) fn key_of(node: &Node, traversal: &str) -> SyncPointKey {
-    SyncPointKey { entity_id: node.entity_id(), traversal_id: traversal.to_owned(), is_update: node.is_update }
+    SyncPointKey {
+        entity_id: node.entity_id(),
+        traversal_id: traversal.to_owned(),
+        is_update: node.is_update,
+    }
 }
 
 /// The sync point in which the roots of a traversal meet.
 pub(super) fn stack_key(stack_id: &str, traversal: &str) -> SyncPointKey {
-    SyncPointKey { entity_id: stack_id.to_owned(), traversal_id: traversal.to_owned(), is_update: true }
+    SyncPointKey {
+        entity_id: stack_id.to_owned(),
+        traversal_id: traversal.to_owned(),
+        is_update: true,
+    }
 }
 
 impl Convergence {
@@ -52,11 +60,16 @@ impl Convergence {
         expected: &[&Node],
         arrival: &Arrival<'_>,
     ) -> Result<Arrived, StackError> {
-        let _turn = self.sync_points.take(&format!("{}:{}:{}", key.entity_id, key.traversal_id, key.is_update)).await;
+        let _turn = self
+            .sync_points
+            .take(&format!("{}:{}:{}", key.entity_id, key.traversal_id, key.is_update))
+            .await;
         let store = &self.services.store;
         let mut attempt = 0;
         loop {
-            let Some(point) = store.sync_point_get(key).await? else { return Ok(Arrived::NoSyncPoint) };
+            let Some(point) = store.sync_point_get(key).await? else {
+                return Ok(Arrived::NoSyncPoint);
+            };
             let mut meeting = read(&point);
             let rivals = meeting.missing(expected.iter().copied()).len().saturating_sub(1);
             let news = meeting.admit(arrival);
@@ -64,7 +77,9 @@ impl Convergence {
                 let input_data = dumps(&meeting.input_data());
                 let extra_data = meeting.extra_data().map(|extra| dumps(&extra));
                 let extra_data = extra_data.as_deref().or(Some("null"));
-                let swap = store.sync_point_swap(key, point.atomic_key, Some(&input_data), extra_data).await?;
+                let swap = store
+                    .sync_point_swap(key, point.atomic_key, Some(&input_data), extra_data)
+                    .await?;
                 if !swap.is_updated() {
                     tokio::time::sleep(self.pause(attempt, rivals)).await;
                     attempt += 1;
@@ -94,8 +109,10 @@ impl Convergence {
         traversal: &str,
         node: &Node,
     ) -> Result<bool, StackError> {
-        let mut keys: Vec<SyncPointKey> =
-            graph.required_by(node).map(|successor| key_of(successor, traversal)).collect();
+        let mut keys: Vec<SyncPointKey> = graph
+            .required_by(node)
+            .map(|successor| key_of(successor, traversal))
+            .collect();
         if keys.is_empty() {
             keys.push(stack_key(stack_id, traversal));
         }
@@ -116,6 +133,9 @@ impl Convergence {
 }
 
 fn read(point: &SyncPoint) -> Meeting {
-    let parse = |text: &Option<String>| text.as_deref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let parse = |text: &Option<String>| {
+        text.as_deref()
+            .and_then(|text| serde_json::from_str::<Value>(text).ok())
+    };
     Meeting::read(parse(&point.input_data).as_ref(), parse(&point.extra_data).as_ref())
 }

@@ -6,11 +6,11 @@
 use serde_json::{Map, Value};
 
 use super::error::CheckEnd;
-use crate::identity::crypt::Cipher;
 use crate::python::dumps;
 use crate::resource::attributes::AttributeCache;
 use crate::resource::instance::physical_name;
 use crate::resource::state::{Action, Status};
+use crate::stack::error::StackError;
 use crate::stack::services::Services;
 use crate::stack::state::event_limits;
 use crate::store::{
@@ -60,8 +60,16 @@ impl Tracked {
     pub fn new(loaded: &LoadedResource, properties: Option<Map<String, Value>>, attributes: AttributeCache) -> Self {
         let row = loaded.resource.clone();
         Self {
-            action: row.action.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Action::Init),
-            status: row.status.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Status::Complete),
+            action: row
+                .action
+                .as_deref()
+                .and_then(|word| word.parse().ok())
+                .unwrap_or(Action::Init),
+            status: row
+                .status
+                .as_deref()
+                .and_then(|word| word.parse().ok())
+                .unwrap_or(Status::Complete),
             type_name: String::new(),
             stack_name: String::new(),
             physical_name_limit: 255,
@@ -116,7 +124,7 @@ impl Tracked {
             resource_id: self.row.id,
             expected: self.expected(services, lock),
             changes,
-            properties: self.properties_to_store(services),
+            properties: self.properties_to_store(services)?,
             event,
         };
         let outcome = write_state(services, write).await;
@@ -159,7 +167,7 @@ impl Tracked {
             resource_id: self.row.id,
             expected: self.expected(services, Lock::Respect),
             changes: self.all_columns(),
-            properties: self.properties_to_store(services),
+            properties: self.properties_to_store(services)?,
             event: None,
         };
         let (swap, properties_id) = write_state(services, write).await?;
@@ -181,16 +189,22 @@ impl Tracked {
         action: Action,
         status: Status,
         reason: &str,
-    ) -> Result<(), CheckEnd> {
+    ) -> Result<(), StackError> {
         let event = self.event(services, action, status, reason);
-        services.store.event_create(&event, event_limits(services)).await?;
+        services
+            .store
+            .event_create_limited(&event, event_limits(services))
+            .await?;
         Ok(())
     }
 
     /// Forgets what was learned of the attributes, here and in the row.
     pub async fn clear_attributes(&mut self, services: &Services) -> Result<(), CheckEnd> {
         if let Some(attributes_id) = self.row.attr_data_id.take() {
-            let swap = services.store.resource_attributes_delete(self.row.id, attributes_id).await?;
+            let swap = services
+                .store
+                .resource_attributes_delete(self.row.id, attributes_id)
+                .await?;
             tracing::debug!(resource_id = self.row.id, ?swap, "stored attributes cleared");
         }
         self.attributes.forget();
@@ -234,18 +248,24 @@ impl Tracked {
         }
     }
 
-    fn properties_to_store(&self, services: &Services) -> Option<PropertiesData> {
-        let properties = self.stored_properties.as_ref().filter(|properties| !properties.is_empty())?;
-        if self.properties_are_stored {
-            return None;
+    fn properties_to_store(&self, services: &Services) -> Result<Option<PropertiesData>, CheckEnd> {
+        let encrypt = services.settings.engine.encrypt_parameters_and_properties;
+        match &self.stored_properties {
+            Some(properties) if !self.properties_are_stored && !properties.is_empty() => Ok(Some(
+                services
+                    .key
+                    .seal_properties(properties, encrypt)
+                    .map_err(StackError::from)?,
+            )),
+            _ => Ok(None),
         }
-        Some(services.cipher.properties_at_rest(properties, services.settings.engine.encrypt_parameters_and_properties))
     }
 
     fn event(&self, services: &Services, action: Action, status: Status, reason: &str) -> NewEvent {
         NewEvent {
             uuid: services.clock.new_uuid(),
             stack_id: self.row.stack_id.clone(),
+            created_at: None,
             resource_action: Some(action.to_string()),
             resource_status: Some(status.to_string()),
             resource_name: Some(self.row.name.clone()),
@@ -258,8 +278,14 @@ impl Tracked {
 
     /// The name that the object has or will have, once the resource has left INIT.
     fn physical_name(&self) -> Option<String> {
-        (self.action != Action::Init)
-            .then(|| physical_name(&self.stack_name, &self.row.name, &self.row.uuid, self.physical_name_limit))
+        (self.action != Action::Init).then(|| {
+            physical_name(
+                &self.stack_name,
+                &self.row.name,
+                &self.row.uuid,
+                self.physical_name_limit,
+            )
+        })
     }
 }
 
@@ -280,11 +306,13 @@ async fn write_state(services: &Services, write: StateWrite) -> Result<(Swap, Op
                         event.rsrc_prop_data_id = Some(id);
                     }
                 }
-                let swap = session.resource_swap(write.resource_id, &write.expected, &changes).await?;
+                let swap = session
+                    .resource_swap(write.resource_id, &write.expected, &changes)
+                    .await?;
                 if !swap.is_updated() {
                     session.abandon();
                 } else if let Some(event) = &event {
-                    session.event_create(event, limits).await?;
+                    session.event_create_limited(event, *limits).await?;
                 }
                 Ok((swap, properties_id))
             })

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
+use serde_json::json;
 use tracing::Instrument;
 
 use super::engine::{Convergence, Graph, graph_text};
@@ -18,9 +20,9 @@ use crate::resource::state::{Action, Status};
 use crate::stack::dependencies::Dependencies;
 use crate::stack::error::StackError;
 use crate::stack::node::Node;
-use crate::stack::stack::Stack;
+use crate::stack::{Stack, identity_of};
 use crate::store::{NewResource, NewSyncPoint, Resource, StackChanges, Swap, SyncPointKey};
-use crate::template::Template;
+use crate::template::{Environment, Files, StackDefinition, Template};
 
 /// What a traversal is to bring about.
 #[derive(Clone, Debug)]
@@ -63,13 +65,10 @@ struct Beginning {
 impl Convergence {
     /// Begins a traversal. Returns once the stack is in its new state; the rest goes on in the background. False if
     /// another request has changed the stack in the meantime.
-    pub async fn converge(
-        &self,
-        context: &RequestContext,
-        stack: &mut Stack,
-        plan: Plan,
-    ) -> Result<bool, StackError> {
-        let Some(previous) = self.enter_traversal(context, stack, &plan).await? else { return Ok(false) };
+    pub async fn converge(&self, context: &RequestContext, stack: &mut Stack, plan: Plan) -> Result<bool, StackError> {
+        let Some(previous) = self.enter_traversal(context, stack, &plan).await? else {
+            return Ok(false);
+        };
         if !previous.is_empty() {
             self.services.store.sync_points_delete(stack.id(), &previous).await?;
         }
@@ -82,12 +81,19 @@ impl Convergence {
     /// Goes back to the template before the current one, or to nothing if there was none.
     pub async fn roll_back(&self, context: &RequestContext, stack: &mut Stack) -> Result<(), StackError> {
         let template = match stack.row.prev_raw_template_id {
-            None => PlannedTemplate::New(Arc::new(stack.template().empty())),
+            None => PlannedTemplate::New(Arc::new(empty_of_same_version(stack.template())?)),
             Some(previous) => {
                 stack.row.prev_raw_template_id = None;
-                let changes = StackChanges { prev_raw_template_id: Some(None), ..StackChanges::default() };
+                let changes = StackChanges {
+                    prev_raw_template_id: Some(None),
+                    ..StackChanges::default()
+                };
                 let traversal = stack.traversal().to_owned();
-                let swap = self.services.store.stack_swap(stack.id(), Some(&traversal), &changes).await?;
+                let swap = self
+                    .services
+                    .store
+                    .stack_swap(stack.id(), Some(&traversal), &changes)
+                    .await?;
                 if !swap.is_updated() {
                     tracing::warn!(stack = stack.name(), ?swap, "another traversal has begun; no rollback");
                     return Ok(());
@@ -95,7 +101,12 @@ impl Convergence {
                 PlannedTemplate::Stored(previous)
             }
         };
-        let plan = Plan { action: Action::Rollback, template, settings: None, stop_workers: false };
+        let plan = Plan {
+            action: Action::Rollback,
+            template,
+            settings: None,
+            stop_workers: false,
+        };
         self.converge(context, stack, plan).await?;
         Ok(())
     }
@@ -113,14 +124,15 @@ impl Convergence {
             stack.row.prev_raw_template_id = Some(stack.row.raw_template_id);
             stack.row.updated_at = Some(services.clock.utc_now());
         }
-        let (template_id, template) = match &plan.template {
-            PlannedTemplate::Stored(id) => (*id, services.templates.get(&services.store, *id).await?),
+        let template_id = match &plan.template {
+            PlannedTemplate::Stored(id) => *id,
             PlannedTemplate::New(template) => {
-                (services.templates.insert(&services.store, &services.settings, template).await?, template.clone())
+                let definition = StackDefinition::new(template.clone(), &identity_of(&stack.row, true))?;
+                services.templates.insert(template, &definition).await?
             }
         };
         stack.row.raw_template_id = template_id;
-        stack.define(template)?;
+        stack.definition = services.templates.definition(&stack.row, template_id).await?;
         if let Some(settings) = &plan.settings {
             stack.row.disable_rollback = settings.disable_rollback;
             stack.row.timeout = settings.timeout_mins;
@@ -146,9 +158,16 @@ impl Convergence {
         if let Some(settings) = &plan.settings {
             stack.tags = Some(settings.tags.clone());
         }
-        let swap = stack.swap_and_announce(services, context, Some(previous.clone()), changes).await?;
+        let swap = stack
+            .swap_and_announce(services, context, Some(previous.clone()), changes)
+            .await?;
         if !swap.is_updated() {
-            tracing::warn!(stack = stack.name(), traversal = previous, ?swap, "not started: the stack has moved on");
+            tracing::warn!(
+                stack = stack.name(),
+                traversal = previous,
+                ?swap,
+                "not started: the stack has moved on"
+            );
             return Ok(None);
         }
         if let Some(settings) = &plan.settings {
@@ -159,13 +178,23 @@ impl Convergence {
 
     /// The part of the start that runs in the background. Whatever breaks it marks the stack as failed: nobody else
     /// would.
-    async fn run_start(&self, context: &RequestContext, stack: &mut Stack, stop_workers: bool) {
-        let Err(error) = self.start(context, stack, stop_workers).await else { return };
-        tracing::error!(stack = stack.name(), error = &error as &dyn std::error::Error, "the traversal did not start");
-        if let Err(error) = self.mark_failed(context, stack, &error.to_string()).await {
-            let error = &error as &dyn std::error::Error;
-            tracing::error!(stack = stack.name(), error, "the stack could not be marked as failed");
-        }
+    ///
+    /// Boxed: a failed start may roll back, which is the start of another traversal.
+    fn run_start<'a>(
+        &'a self,
+        context: &'a RequestContext,
+        stack: &'a mut Stack,
+        stop_workers: bool,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Err(error) = self.start(context, stack, stop_workers).await else {
+                return;
+            };
+            report(stack, &error, "the traversal did not start");
+            if let Err(error) = self.mark_failed(context, stack, &error.to_string()).await {
+                report(stack, &error, "the stack could not be marked as failed");
+            }
+        })
     }
 
     async fn start(&self, context: &RequestContext, stack: &mut Stack, stop_workers: bool) -> Result<(), StackError> {
@@ -177,13 +206,20 @@ impl Convergence {
             return Ok(());
         };
         let leaves = cleanups_first(graph.leaves());
-        tracing::debug!(stack = stack.name(), nodes = graph.len(), leaves = leaves.len(), "traversal starts");
+        tracing::debug!(
+            stack = stack.name(),
+            nodes = graph.len(),
+            leaves = leaves.len(),
+            "traversal starts"
+        );
         if leaves.is_empty() {
             return self.mark_complete(context, stack).await;
         }
         for node in leaves {
-            let message =
-                CheckMessage { converge: stack.converge, ..CheckMessage::new(node, stack.traversal()) };
+            let message = CheckMessage {
+                converge: stack.converge,
+                ..CheckMessage::new(node, stack.traversal())
+            };
             check_resource(&self.services.rpc, context, message).await?;
         }
         Ok(())
@@ -203,10 +239,13 @@ impl Convergence {
                     chosen.extend(beginning.missing.iter().map(|row| row.name.clone()).zip(ids));
                     let graph =
                         traversal_graph(&beginning.template, &chosen, &beginning.existing, &beginning.snapshots);
-                    let changes =
-                        StackChanges { current_deps: Some(Some(graph_text(&graph))), ..StackChanges::default() };
-                    let swap =
-                        session.stack_swap(&beginning.stack_id, Some(&beginning.traversal), &changes).await?;
+                    let changes = StackChanges {
+                        current_deps: Some(Some(graph_text(&graph))),
+                        ..StackChanges::default()
+                    };
+                    let swap = session
+                        .stack_swap(&beginning.stack_id, Some(&beginning.traversal), &changes)
+                        .await?;
                     if swap != Swap::Updated {
                         session.abandon();
                         return Ok(None);
@@ -225,14 +264,20 @@ impl Convergence {
     async fn beginning(&self, stack: &Stack) -> Result<Beginning, StackError> {
         let services = &self.services;
         let rows = services.store.resources_by_stack(stack.id()).await?;
-        let existing: IndexMap<i64, ExistingResource> =
-            rows.iter().map(|row| (row.id, existing(row))).filter(|(_, row)| !is_deleted(row)).collect();
+        let existing: IndexMap<i64, ExistingResource> = rows
+            .iter()
+            .map(|row| (row.id, existing(row)))
+            .filter(|(_, row)| !is_deleted(row))
+            .collect();
         let template = stack.dependencies()?;
         let root = self.root_stack_id(stack).await?;
         let template_id = stack.row.raw_template_id;
         let mut chosen = IndexMap::new();
         let mut missing = Vec::new();
-        for name in template.in_reverse_order().map_err(|cycle| StackError::circular(&cycle.0))? {
+        for name in template
+            .in_reverse_order()
+            .map_err(|cycle| StackError::circular(&cycle.0))?
+        {
             match best_existing(existing.values(), &name, template_id, stack.row.prev_raw_template_id) {
                 Some(row) => {
                     chosen.insert(name, row.id);
@@ -269,7 +314,12 @@ impl Convergence {
     async fn root_stack_id(&self, stack: &Stack) -> Result<String, StackError> {
         match &stack.row.owner_id {
             None => Ok(stack.id().to_owned()),
-            Some(owner) => Ok(self.services.store.stack_root_id(owner).await?.unwrap_or_else(|| owner.clone())),
+            Some(owner) => Ok(self
+                .services
+                .store
+                .stack_root_id(owner)
+                .await?
+                .unwrap_or_else(|| owner.clone())),
         }
     }
 }
@@ -278,7 +328,11 @@ impl Beginning {
     /// One for each node, and the one in which the roots meet.
     fn sync_points(&self, graph: &Graph) -> Vec<NewSyncPoint> {
         let point = |entity_id: String, is_update: bool| NewSyncPoint {
-            key: SyncPointKey { entity_id, traversal_id: self.traversal.clone(), is_update },
+            key: SyncPointKey {
+                entity_id,
+                traversal_id: self.traversal.clone(),
+                is_update,
+            },
             stack_id: self.stack_id.clone(),
         };
         let nodes = graph.nodes().map(|node: &Node| point(node.entity_id(), node.is_update));
@@ -290,8 +344,16 @@ fn existing(row: &Resource) -> ExistingResource {
     ExistingResource {
         id: row.id,
         name: row.name.clone(),
-        action: row.action.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Action::Init),
-        status: row.status.as_deref().and_then(|word| word.parse().ok()).unwrap_or(Status::Complete),
+        action: row
+            .action
+            .as_deref()
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(Action::Init),
+        status: row
+            .status
+            .as_deref()
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(Status::Complete),
         requires: row.requires.clone(),
         replaces: row.replaces,
         replaced_by: row.replaced_by,
@@ -302,4 +364,18 @@ fn existing(row: &Resource) -> ExistingResource {
 
 fn is_deleted(row: &ExistingResource) -> bool {
     (row.action, row.status) == (Action::Delete, Status::Complete)
+}
+
+fn report(stack: &Stack, error: &StackError, what: &str) {
+    tracing::error!(stack = stack.name(), error = error as &dyn std::error::Error, "{what}");
+}
+
+/// What a stack that never had a template before goes back to.
+fn empty_of_same_version(template: &Template) -> Result<Template, StackError> {
+    let (key, version) = template.version_as_written();
+    Ok(Template::new(
+        json!({ key: version }),
+        Environment::default(),
+        Files::default(),
+    )?)
 }

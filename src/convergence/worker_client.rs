@@ -55,7 +55,10 @@ impl<'a> CheckMessage<'a> {
             ("adopt_stack_data".to_owned(), self.adopt_stack_data),
             ("converge".to_owned(), json!(self.converge)),
             ("skip_propagate".to_owned(), json!(self.skip_propagate)),
-            ("accumulated_failures".to_owned(), failures.map_or(Value::Null, Value::Object)),
+            (
+                "accumulated_failures".to_owned(),
+                failures.map_or(Value::Null, Value::Object),
+            ),
             ("node_type".to_owned(), json!(kind)),
             ("abandon".to_owned(), json!(self.abandon)),
         ])
@@ -69,7 +72,8 @@ pub async fn check_resource(
 ) -> Result<(), PublishError> {
     tracing::debug!(node = %message.node, traversal = message.traversal, "cast check_resource");
     let target = Target::topic(WORKER_TOPIC, WORKER_VERSION);
-    rpc.cast(&target, "check_resource", message.arguments(), &context.to_wire()).await
+    rpc.cast(&target, "check_resource", message.arguments(), &context.to_wire())
+        .await
 }
 
 /// Tells one engine to stop what it does for a stack.
@@ -81,5 +85,6 @@ pub async fn cancel_check_resource(
 ) -> Result<(), PublishError> {
     let target = Target::topic(WORKER_TOPIC, CANCEL_VERSION).server(engine_id);
     let arguments = Map::from_iter([("stack_id".to_owned(), json!(stack_id))]);
-    rpc.cast(&target, "cancel_check_resource", arguments, &context.to_wire()).await
+    rpc.cast(&target, "cancel_check_resource", arguments, &context.to_wire())
+        .await
 }

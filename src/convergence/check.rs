@@ -1,0 +1,344 @@
+//! `check_resource`: one node of a traversal.
+//!
+//! The same path serves a first message, a second delivery of it, and a message for a traversal that is over: the row
+//! that is found says what is left to do.
+
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::engine::Convergence;
+use super::error::CheckEnd;
+use super::node_data::node_data;
+use super::operation::Receipt;
+use super::propagate::{Passing, Told};
+use super::running::RunningCheck;
+use super::subject::Subjected;
+use super::worker_client::{CheckMessage, check_resource};
+use crate::identity::RequestContext;
+use crate::resource::state::{Action, Status};
+use crate::stack::Stack;
+use crate::stack::error::StackError;
+use crate::stack::known::KnownResources;
+use crate::stack::node::Node;
+use crate::store::{Deleted, ExpectedResource, ResourceChanges, Scope};
+
+/// The arguments of a `check_resource`.
+#[derive(Clone, Debug)]
+pub struct CheckRequest {
+    pub node: Node,
+    pub traversal: String,
+    /// As a sync point holds it.
+    pub input_data: Value,
+    pub adopt_stack_data: Value,
+    pub converge: bool,
+    pub skip_propagate: bool,
+    pub accumulated_failures: Option<Map<String, Value>>,
+    pub abandon: bool,
+}
+
+/// What became of a request.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Checked {
+    Done,
+    /// This engine cannot do it, and says why; nothing was changed.
+    NotServed(String),
+}
+
+impl Convergence {
+    pub async fn check_resource(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        receipt: &dyn Receipt,
+    ) -> Result<Checked, StackError> {
+        let Some(resource_id) = request.node.resource_id() else {
+            return Ok(Checked::NotServed("snapshots are not served".to_owned()));
+        };
+        let services = &self.services;
+        let Some(loaded) = services.store.resource_load(resource_id).await? else {
+            tracing::debug!(resource_id, "the resource is gone");
+            return Ok(Checked::Done);
+        };
+        let Some(mut stack) =
+            Stack::load(services, &loaded.resource.stack_id, &Scope::Everyone, Deleted::Shown).await?
+        else {
+            return Ok(Checked::Done);
+        };
+        stack.converge = request.converge;
+        if let Some(reason) = not_served(&stack, request) {
+            return Ok(Checked::NotServed(reason));
+        }
+        if request.traversal != stack.traversal() {
+            tracing::debug!(traversal = request.traversal, "the traversal is over");
+            self.retrigger_replaced(context, &loaded.resource, &request.node, &stack)
+                .await?;
+            return Ok(Checked::Done);
+        }
+        if stack.has_timed_out(services) {
+            self.mark_failed(context, &mut stack, "Timed out").await?;
+            return Ok(Checked::Done);
+        }
+        let known = match request.node.is_update {
+            true => KnownResources::from_input_data(&request.input_data),
+            false => KnownResources::default(),
+        };
+        let subject = match Subjected::prepare(self, context, &stack, loaded, &request.node, known).await? {
+            Ok(subject) => subject,
+            Err(reason) => return Ok(Checked::NotServed(reason)),
+        };
+        let running = self.running.begin(stack.id());
+        self.check(context, request, &mut stack, subject, &running, receipt)
+            .await?;
+        Ok(Checked::Done)
+    }
+
+    async fn check(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &mut Stack,
+        mut subject: Subjected,
+        running: &RunningCheck,
+        receipt: &dyn Receipt,
+    ) -> Result<(), StackError> {
+        let template_before = subject.tracked.row.current_template_id;
+        let deadline = Instant::now() + stack.time_remaining(&self.services);
+        let end = match request.skip_propagate {
+            true => Ok(()),
+            false => {
+                subject
+                    .act(self, context, stack, request, running, receipt, deadline)
+                    .await
+            }
+        };
+        let end = match end {
+            Ok(()) => match self.propagate(context, request, stack, &mut subject).await {
+                Ok(()) => return Ok(()),
+                Err(error) => CheckEnd::Stack(error),
+            },
+            Err(end) => end,
+        };
+        let resource_id = subject.tracked.row.id;
+        match end {
+            CheckEnd::Replace => self.replace(context, request, stack, &mut subject).await,
+            CheckEnd::Contended => self.contended(context, request, stack, &subject, template_before).await,
+            CheckEnd::Cancelled => {
+                self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
+                    .await
+            }
+            CheckEnd::Failed { .. } | CheckEnd::TimedOut => {
+                self.fail(context, request, stack, resource_id, &end.to_string()).await
+            }
+            CheckEnd::Stack(error) => {
+                tracing::error!(
+                    stack = stack.name(),
+                    resource = subject.tracked.row.name,
+                    error = &error as &dyn std::error::Error,
+                    "unexpected error in resource check"
+                );
+                self.fail(context, request, stack, resource_id, &error.to_string())
+                    .await
+            }
+        }
+    }
+
+    /// The stack failed by this resource. If a newer traversal has taken over, it may be waiting for the resource.
+    async fn fail(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &mut Stack,
+        resource_id: i64,
+        reason: &str,
+    ) -> Result<(), StackError> {
+        if self.mark_failed(context, stack, reason).await? {
+            return Ok(());
+        }
+        self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
+            .await
+    }
+
+    async fn propagate(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &mut Stack,
+        subject: &mut Subjected,
+    ) -> Result<(), StackError> {
+        let graph = self.graph(stack.id(), stack.traversal()).await?;
+        let sender = Self::name_in_graph(&graph, &request.node, subject.tracked.row.replaces);
+        let is_needed = graph.required_by(&sender).any(|successor| successor.is_update);
+        let data = match is_needed {
+            true => node_data(subject, &stack.definition).await?.to_value(),
+            false => Value::Null,
+        };
+        let resource_id = subject.tracked.row.id;
+        let passing = Passing {
+            sender: &sender,
+            data,
+            successor_row: subject.tracked.row.replaced_by.unwrap_or(resource_id),
+            adopt_stack_data: &request.adopt_stack_data,
+            skip: request.skip_propagate,
+            failures: request
+                .accumulated_failures
+                .clone()
+                .filter(|failures| !failures.is_empty()),
+            abandon: request.abandon,
+        };
+        let mut told = self.tell_successors(context, stack, &graph, &passing).await?;
+        if told == Told::Everybody {
+            if request.node.is_update {
+                subject.keep_attributes(&self.services, is_needed).await?;
+            }
+            told = self.tell_stack(context, stack, &graph, &passing).await?;
+        }
+        if told == Told::Nobody {
+            self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Makes the row of a replacement and has it checked in the resource's place.
+    async fn replace(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &Stack,
+        subject: &mut Subjected,
+    ) -> Result<(), StackError> {
+        use crate::store::Replacement;
+        let resource_id = subject.tracked.row.id;
+        match subject
+            .make_replacement(&self.services, stack.row.raw_template_id)
+            .await?
+        {
+            Replacement::Created(replacement_id) => {
+                tracing::info!(resource_id, replacement_id, "replacing the resource");
+                let node = Node::update(replacement_id);
+                let message = CheckMessage {
+                    input_data: request.input_data.clone(),
+                    adopt_stack_data: request.adopt_stack_data.clone(),
+                    ..CheckMessage::new(&node, stack.traversal())
+                };
+                check_resource(&self.services.rpc, context, message).await?;
+            }
+            Replacement::Lost => tracing::info!(resource_id, "not replaced: locked by a newer traversal"),
+            Replacement::TemplateGone => {
+                tracing::info!(resource_id, "not replaced: a newer traversal has begun");
+                self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Somebody else has the resource, or had it since we read it. If its holder is dead, the lock is taken from it; if
+    /// only our view was old, the check is sent again; otherwise whoever holds it will re-trigger us.
+    async fn contended(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &Stack,
+        subject: &Subjected,
+        template_before: Option<i64>,
+    ) -> Result<(), StackError> {
+        let resource_id = subject.tracked.row.id;
+        let Some(row) = self.services.store.resource_get(resource_id).await? else {
+            return Ok(());
+        };
+        let again = match row.engine_id.as_deref() {
+            None => row.current_template_id == template_before,
+            Some(holder) if holder == self.services.engine_id => false,
+            Some(holder) if self.is_alive(context, holder).await? => false,
+            Some(holder) => self.take_from_dead(subject, holder, row.atomic_key).await?,
+        };
+        if !again {
+            tracing::debug!(
+                resource_id,
+                holder = row.engine_id,
+                "the resource is with another traversal"
+            );
+            return Ok(());
+        }
+        let message = CheckMessage {
+            input_data: request.input_data.clone(),
+            adopt_stack_data: request.adopt_stack_data.clone(),
+            abandon: request.abandon,
+            ..CheckMessage::new(&request.node, stack.traversal())
+        };
+        check_resource(&self.services.rpc, context, message).await?;
+        Ok(())
+    }
+
+    /// Frees a resource that a dead engine held, and marks it as failed. False if somebody was faster.
+    async fn take_from_dead(
+        &self,
+        subject: &Subjected,
+        holder: &str,
+        atomic_key: Option<i64>,
+    ) -> Result<bool, StackError> {
+        let tracked = &subject.tracked;
+        let reason = format!("Worker went down during resource {}", tracked.action);
+        tracing::warn!(
+            resource = tracked.row.name,
+            resource_id = tracked.row.id,
+            holder,
+            "{reason}"
+        );
+        let changes = ResourceChanges {
+            status: Some(Status::Failed.to_string()),
+            status_reason: Some(reason.clone()),
+            engine_id: Some(None),
+            ..ResourceChanges::default()
+        };
+        let expected = ExpectedResource::locked_by(holder, atomic_key);
+        let swap = self
+            .services
+            .store
+            .resource_swap(tracked.row.id, &expected, &changes)
+            .await?;
+        if !swap.is_updated() {
+            return Ok(false);
+        }
+        tracked
+            .add_event(&self.services, tracked.action, Status::Failed, &reason)
+            .await?;
+        Ok(true)
+    }
+
+    /// A replacement that the latest traversal does not know is to be cleaned up; what it replaced may be what the
+    /// traversal (a rollback) waits for.
+    async fn retrigger_replaced(
+        &self,
+        context: &RequestContext,
+        row: &crate::store::Resource,
+        node: &Node,
+        stack: &Stack,
+    ) -> Result<(), StackError> {
+        let Some(replaced) = row.replaces else { return Ok(()) };
+        let graph = self.graph(stack.id(), stack.traversal()).await?;
+        if graph.contains(node) {
+            return Ok(());
+        }
+        let changes = ResourceChanges {
+            action: Some(Action::Delete.to_string()),
+            ..ResourceChanges::default()
+        };
+        let swap = self.services.store.resource_update(row.id, &changes).await?;
+        tracing::debug!(resource_id = row.id, ?swap, "the replacement is not wanted any more");
+        self.retrigger(context, replaced, stack).await
+    }
+}
+
+/// What only a Python engine can do.
+fn not_served(stack: &Stack, request: &CheckRequest) -> Option<String> {
+    match stack.action() {
+        action @ (Action::Check | Action::Suspend | Action::Resume | Action::Snapshot | Action::Adopt) => {
+            Some(format!("stacks in {action} are not served"))
+        }
+        _ if !request.adopt_stack_data.is_null() => Some("adopting is not served".to_owned()),
+        _ if request.abandon => Some("abandoning is not served".to_owned()),
+        _ => None,
+    }
+}

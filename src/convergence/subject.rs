@@ -1,0 +1,517 @@
+//! The resource of a node, ready to be worked on: its row, its type, its definition then and now, and what the nodes
+//! before it have told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use tokio::time::Instant;
+
+use super::check::CheckRequest;
+use super::engine::Convergence;
+use super::error::CheckEnd;
+use super::operation::{Operation, Receipt, Update};
+use super::record::StoredRecord;
+use super::running::RunningCheck;
+use super::tracked::{Lock, Tracked};
+use crate::identity::RequestContext;
+use crate::plugins::questions::Questions;
+use crate::python::value::equals;
+use crate::resource::attributes::AttributeCache;
+use crate::resource::failure::Failure;
+use crate::resource::instance::{Identity, Instance, StackFacts, Stored};
+use crate::resource::plugin::ResourceType;
+use crate::resource::properties::{Names, Properties};
+use crate::resource::state::{Action, Status};
+use crate::stack::Stack;
+use crate::stack::definition::{KnownType, find_type, properties_of};
+use crate::stack::error::StackError;
+use crate::stack::known::KnownResources;
+use crate::stack::node::Node;
+use crate::stack::services::Services;
+use crate::store::{ExpectedResource, LoadedResource, NewResource, Replacement, ResourceData};
+use crate::template::{DeletionPolicy, FrozenDefinition, ResourceDefinition, StackDefinition};
+
+pub(super) struct Subjected {
+    pub tracked: Tracked,
+    pub instance: Instance,
+    pub known: KnownResources,
+    resource_type: &'static ResourceType,
+    /// The definition that the row was last brought to, or will be made from.
+    then: Arc<StackDefinition>,
+}
+
+/// Why this engine does not serve a resource.
+type NotServed = String;
+
+impl Subjected {
+    pub async fn prepare(
+        engine: &Convergence,
+        context: &RequestContext,
+        stack: &Stack,
+        loaded: LoadedResource,
+        node: &Node,
+        known: KnownResources,
+    ) -> Result<Result<Self, NotServed>, StackError> {
+        let services = &engine.services;
+        let attributes = match &loaded.attributes {
+            Some(stored) => AttributeCache::stored(services.key.open_properties(stored)?),
+            None => AttributeCache::default(),
+        };
+        let properties = match &loaded.properties {
+            Some(stored) => Some(services.key.open_properties(stored)?),
+            None => None,
+        };
+        let mut tracked = Tracked::new(&loaded, properties, attributes);
+        let will_create = node.is_update && tracked.action == Action::Init;
+        let then = match tracked.row.current_template_id {
+            Some(id) if id != stack.row.raw_template_id && !will_create => {
+                services.templates.definition(&stack.row, id).await?
+            }
+            _ => stack.definition.clone(),
+        };
+        let Some(definition) = then.resource(&tracked.row.name) else {
+            return Ok(Err(format!(
+                "the template does not define resource {}",
+                tracked.row.name
+            )));
+        };
+        let KnownType::Native(resource_type) = find_type(then.template(), definition) else {
+            return Ok(Err(format!("resource type {} is not served", definition.resource_type)));
+        };
+        tracked.type_name = definition.resource_type.clone();
+        tracked.stack_name = stack.name().to_owned();
+        tracked.physical_name_limit = resource_type.physical_name_limit;
+        let instance = instance(services, context, stack, &tracked, resource_type, &loaded.data)?;
+        Ok(Ok(Self {
+            tracked,
+            instance,
+            known,
+            resource_type,
+            then,
+        }))
+    }
+
+    /// Does what the node asks for.
+    #[expect(clippy::too_many_arguments, reason = "the whole of one check meets here, once")]
+    pub async fn act(
+        &mut self,
+        engine: &Convergence,
+        context: &RequestContext,
+        stack: &Stack,
+        request: &CheckRequest,
+        running: &RunningCheck,
+        receipt: &dyn Receipt,
+        deadline: Instant,
+    ) -> Result<(), CheckEnd> {
+        let work = Work {
+            engine,
+            context,
+            stack,
+            receipt,
+            running,
+            deadline,
+        };
+        match (request.node.is_update, self.tracked.action) {
+            (true, Action::Init) => self.create(&work).await,
+            (true, _) => self.update(&work).await,
+            (false, _) => self.clean_up(&work).await,
+        }
+    }
+
+    async fn create(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
+        if !self.tracked.is_in(Action::Init, Status::Complete) {
+            let state = format!("('{}', '{}')", self.tracked.action, self.tracked.status);
+            return Err(self.failed(Action::Create, "Error", format!("State {state} invalid for create")));
+        }
+        self.tracked.row.requires = self.known.ids();
+        self.tracked.row.current_template_id = Some(work.stack.row.raw_template_id);
+        let then = self.then.clone();
+        let scope = then.scope(&self.known);
+        let definition = self.definition(&then)?;
+        let mut properties = properties_of(self.resource_type, definition, &scope).map_err(StackError::from)?;
+        let metadata = definition.metadata(&scope).map_err(StackError::from)?;
+        self.resource_type.plugin.shape(&mut properties);
+        self.find_names(&mut properties, Names::Found).await;
+        let stored = properties
+            .to_stored()
+            .map_err(Failure::from)
+            .map_err(|failure| self.failed(Action::Create, failure.class, failure.message))?;
+        self.tracked.apply_properties(stored);
+        self.instance.properties = properties;
+        self.operation(work, metadata).create().await
+    }
+
+    async fn update(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
+        let now = work.stack.definition.clone();
+        let then = self.then.clone();
+        let new_definition = now
+            .resource(&self.tracked.row.name)
+            .ok_or_else(|| StackError::ResourceNotDefined(self.tracked.row.name.clone()))?;
+        let restricted = now
+            .template()
+            .environment()
+            .registry
+            .restricted_actions(&self.tracked.row.name);
+        let restrict = |action: &str| restricted.contains(&action);
+        match find_type(now.template(), new_definition) {
+            KnownType::Native(new_type) if std::ptr::eq(new_type, self.resource_type) => {}
+            _ => return self.replace_unless(restrict("replace"), work).await,
+        }
+        self.tracked.row.replaced_by = None;
+
+        let frozen_then = self
+            .definition(&then)?
+            .freeze(&then.scope(&self.known), self.tracked.stored_properties.clone());
+        let frozen_then = frozen_then.map_err(StackError::from)?;
+        let frozen_now = new_definition
+            .freeze(&now.scope(&self.known), None)
+            .map_err(StackError::from)?;
+        if frozen_then.external_id.is_some() || frozen_now.external_id.is_some() {
+            return self.update_external(work, &frozen_then, &frozen_now).await;
+        }
+        let mut after =
+            properties_of(self.resource_type, new_definition, &now.scope(&self.known)).map_err(StackError::from)?;
+        let stored = frozen_then.properties.as_object().cloned().unwrap_or_default();
+        let mut before = Properties::stored(self.resource_type.properties, stored).described(&frozen_then.description);
+        self.find_names(&mut after, Names::Found).await;
+        self.find_names(&mut before, Names::FoundOrAsGiven).await;
+        let observe = work.engine.services.settings.engine.observe_on_update || work.stack.converge;
+        if observe && !frozen_then.properties.as_object().is_none_or(Map::is_empty) {
+            self.observe(&mut before).await?;
+        }
+
+        let definition_changed = !is_same(&frozen_then, &frozen_now);
+        let needs_update = match self.needs_update(definition_changed, &after, &before).await {
+            Err(CheckEnd::Replace) => return self.replace_unless(restrict("replace"), work).await,
+            other => other?,
+        };
+        if !needs_update {
+            return self.note_unchanged(work).await;
+        }
+        if restrict("update") {
+            return self.refuse_restricted("update", work).await;
+        }
+        let requires = self.known.ids();
+        let update = Update {
+            after,
+            before,
+            definition_changed,
+            template_id: work.stack.row.raw_template_id,
+            requires: &requires,
+        };
+        self.operation(work, Value::Null).update(update).await
+    }
+
+    /// Whether anything is to be changed; [`CheckEnd::Replace`] for what has to be made anew.
+    async fn needs_update(
+        &mut self,
+        definition_changed: bool,
+        after: &Properties,
+        before: &Properties,
+    ) -> Result<bool, CheckEnd> {
+        if self.resource_type.plugin.ignores_updates() {
+            return Ok(false);
+        }
+        let tracked = &self.tracked;
+        if tracked.status == Status::Failed {
+            let replace = self.resource_type.plugin.needs_replace_failed(&mut self.instance).await;
+            if replace.map_err(|failure| self.failed(Action::Update, failure.class, failure.message))? {
+                return Err(CheckEnd::Replace);
+            }
+        }
+        if tracked.is_in(Action::Delete, Status::Complete) || tracked.is_in(Action::Init, Status::Complete) {
+            return Err(CheckEnd::Replace);
+        }
+        Ok(definition_changed || after.changed_since(before).map_or(true, |changed| !changed.is_empty()))
+    }
+
+    async fn clean_up(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
+        let template_id = work.stack.row.raw_template_id;
+        if self.tracked.row.current_template_id == Some(template_id) {
+            return Ok(());
+        }
+        if self.tracked.action == Action::Init {
+            work.engine.services.store.resource_delete(self.tracked.row.id).await?;
+            return Ok(());
+        }
+        if !self.tracked.is_in(Action::Delete, Status::Complete) {
+            let mut properties = Properties::stored(
+                self.resource_type.properties,
+                self.tracked.stored_properties.clone().unwrap_or_default(),
+            );
+            self.resource_type.plugin.shape(&mut properties);
+            self.find_names(&mut properties, Names::FoundOrAsGiven).await;
+            self.instance.properties = properties;
+            let then = self.then.clone();
+            let retain = self.definition(&then)?.deletion_policy() == DeletionPolicy::Retain;
+            self.operation(work, Value::Null).delete(retain).await?;
+        }
+        self.release_replacement(work, template_id).await
+    }
+
+    /// The replacement of what is gone replaces nothing any more.
+    async fn release_replacement(&self, work: &Work<'_>, template_id: i64) -> Result<(), CheckEnd> {
+        let store = &work.engine.services.store;
+        let Some(replacement_id) = self.tracked.row.replaced_by else {
+            return Ok(());
+        };
+        let Some(replacement) = store.resource_get(replacement_id).await? else {
+            return Ok(());
+        };
+        if replacement.current_template_id == Some(template_id) {
+            let changes = crate::store::ResourceChanges {
+                replaces: Some(None),
+                ..Default::default()
+            };
+            let expected = ExpectedResource::unlocked(replacement.atomic_key);
+            // Whoever has changed it in the meantime sees to it.
+            let swap = store.resource_swap(replacement_id, &expected, &changes).await?;
+            tracing::debug!(replacement_id, ?swap, "the replacement stands alone");
+        }
+        Ok(())
+    }
+
+    /// The template says nothing new: only the row moves to it.
+    async fn note_unchanged(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
+        let services = &work.engine.services;
+        self.tracked.row.current_template_id = Some(work.stack.row.raw_template_id);
+        if self.tracked.status == Status::Failed {
+            let reason = "Update status to COMPLETE for FAILED resource neither update nor replace.";
+            let to = (self.tracked.action, Status::Complete);
+            return self.tracked.set_state(services, to, reason, Lock::Respect, None).await;
+        }
+        self.tracked.store_unlocked(services).await
+    }
+
+    async fn update_external(
+        &mut self,
+        work: &Work<'_>,
+        then: &FrozenDefinition,
+        now: &FrozenDefinition,
+    ) -> Result<(), CheckEnd> {
+        if then.external_id == now.external_id {
+            return self.note_unchanged(work).await;
+        }
+        let name = &self.tracked.row.name;
+        let message = format!(
+            "Update to property external_id of {name} ({}) is not supported.",
+            self.tracked.type_name
+        );
+        Err(self.failed(Action::Update, "NotSupported", message))
+    }
+
+    async fn observe(&mut self, before: &mut Properties) -> Result<(), CheckEnd> {
+        if self.instance.physical_id().is_none() {
+            return Err(CheckEnd::Replace);
+        }
+        match self.resource_type.plugin.observe(&mut self.instance).await {
+            Ok(Some(live)) => before.adopt(&live),
+            Ok(None) => {}
+            Err(failure) if failure.remedy == crate::resource::failure::Remedy::Missing => {
+                return Err(CheckEnd::Replace);
+            }
+            Err(failure) => {
+                tracing::warn!(resource = self.instance.name, %failure, "updated without its live state");
+            }
+        }
+        Ok(())
+    }
+
+    async fn replace_unless(&mut self, restricted: bool, work: &Work<'_>) -> Result<(), CheckEnd> {
+        if restricted {
+            self.refuse_restricted("replace", work).await
+        } else {
+            Err(CheckEnd::Replace)
+        }
+    }
+
+    async fn refuse_restricted(&mut self, action: &str, work: &Work<'_>) -> Result<(), CheckEnd> {
+        let message = format!("{action} is restricted for resource.");
+        let services = &work.engine.services;
+        self.tracked
+            .add_event(services, Action::Update, Status::Failed, &message)
+            .await?;
+        Err(self.failed(Action::Update, "ResourceActionRestricted", message))
+    }
+
+    pub async fn make_replacement(&mut self, services: &Services, template_id: i64) -> Result<Replacement, StackError> {
+        let row = &self.tracked.row;
+        let mut requires = self.known.ids();
+        requires.reverse();
+        let replacement = NewResource {
+            uuid: services.clock.new_uuid(),
+            stack_id: row.stack_id.clone(),
+            root_stack_id: row.root_stack_id.clone(),
+            name: row.name.clone(),
+            action: Some(Action::Init.to_string()),
+            status: Some(Status::Complete.to_string()),
+            requires,
+            replaces: Some(row.id),
+            current_template_id: Some(template_id),
+            ..NewResource::default()
+        };
+        let attempts = 1 + services.settings.engine.client_retry_limit.max(0);
+        let mut expected = ExpectedResource::unlocked(row.atomic_key);
+        for attempt in 1.. {
+            match services
+                .store
+                .resource_create_replacement(row.id, &replacement, &expected)
+                .await?
+            {
+                // A signal or a stored attribute moves the key without anybody working on the resource.
+                Replacement::Lost if attempt < attempts => {
+                    let current = services.store.resource_get(row.id).await?;
+                    match current {
+                        Some(current) if current.engine_id.is_none() && current.updated_at == row.updated_at => {
+                            expected = ExpectedResource::unlocked(current.atomic_key);
+                        }
+                        _ => return Ok(Replacement::Lost),
+                    }
+                    let pause = services.clock.random_duration(std::time::Duration::from_secs(2));
+                    tokio::time::sleep(pause).await;
+                }
+                outcome => return Ok(outcome),
+            }
+        }
+        Ok(Replacement::Lost)
+    }
+
+    /// After an update node: what was learned of the attributes is kept, or, if nobody asked, forgotten.
+    pub async fn keep_attributes(&mut self, services: &Services, were_asked: bool) -> Result<(), StackError> {
+        let tracked = &mut self.tracked;
+        if !were_asked {
+            if let Some(attributes_id) = tracked.row.attr_data_id.take() {
+                let swap = services
+                    .store
+                    .resource_attributes_delete(tracked.row.id, attributes_id)
+                    .await?;
+                tracing::debug!(resource_id = tracked.row.id, ?swap, "stored attributes cleared");
+            }
+            tracked.attributes.forget();
+            return Ok(());
+        }
+        let lasting = tracked.status == Status::Complete && !matches!(tracked.action, Action::Init | Action::Delete);
+        if !lasting || !tracked.attributes.has_news() {
+            return Ok(());
+        }
+        let encrypt = services.settings.engine.encrypt_parameters_and_properties;
+        let sealed = services.key.seal_properties(&tracked.attributes.to_stored(), encrypt)?;
+        let row = &tracked.row;
+        let stored = services
+            .store
+            .resource_attributes_store(row.id, row.atomic_key, &sealed, row.attr_data_id)
+            .await?;
+        tracing::debug!(resource_id = row.id, stored, "attributes kept");
+        Ok(())
+    }
+
+    async fn find_names(&self, properties: &mut Properties, names: Names) {
+        properties.translate(self.resource_type.translation, names);
+        properties.find_names(&Questions::new(&self.instance.session)).await;
+    }
+
+    fn definition<'d>(&self, of: &'d StackDefinition) -> Result<&'d ResourceDefinition, StackError> {
+        of.resource(&self.tracked.row.name)
+            .ok_or_else(|| StackError::ResourceNotDefined(self.tracked.row.name.clone()))
+    }
+
+    fn failed(&self, action: Action, class: &'static str, message: String) -> CheckEnd {
+        CheckEnd::Failed {
+            action,
+            reason: Failure::terminal(class, message).reason(&self.tracked.row.name),
+        }
+    }
+
+    fn operation<'w>(&'w mut self, work: &'w Work<'_>, metadata: Value) -> Operation<'w> {
+        Operation {
+            services: &work.engine.services,
+            tracked: &mut self.tracked,
+            instance: &mut self.instance,
+            receipt: work.receipt,
+            cancelled: &work.running.cancelled,
+            deadline: work.deadline,
+            metadata,
+        }
+    }
+}
+
+/// What a check works with.
+struct Work<'a> {
+    engine: &'a Convergence,
+    #[expect(
+        dead_code,
+        reason = "kept beside the rest of the check for plug-ins that act for the user"
+    )]
+    context: &'a RequestContext,
+    stack: &'a Stack,
+    receipt: &'a dyn Receipt,
+    running: &'a RunningCheck,
+    deadline: Instant,
+}
+
+fn instance(
+    services: &Services,
+    context: &RequestContext,
+    stack: &Stack,
+    tracked: &Tracked,
+    resource_type: &'static ResourceType,
+    data: &[ResourceData],
+) -> Result<Instance, StackError> {
+    let identity = Identity {
+        name: tracked.row.name.clone(),
+        uuid: tracked.row.uuid.clone(),
+        type_name: tracked.type_name.clone(),
+        resource_type,
+        stack: Arc::new(StackFacts {
+            id: stack.id().to_owned(),
+            name: stack.name().to_owned(),
+            tenant_id: stack.tenant().to_owned(),
+            user_project_id: stack.row.stack_user_project_id.clone(),
+            action: stack.action(),
+            timeout: stack.timeout(services),
+        }),
+        state: (tracked.action, tracked.status),
+    };
+    let stored = Stored {
+        physical_id: tracked.row.physical_resource_id.clone(),
+        data: readable(services, data)?,
+        record: Arc::new(StoredRecord::new(services, tracked.row.id)),
+    };
+    let properties = tracked.stored_properties.clone().unwrap_or_default();
+    let properties = Properties::stored(resource_type.properties, properties);
+    Ok(Instance::new(
+        identity,
+        stored,
+        properties,
+        services.clock.clone(),
+        services.cloud.session(context)?,
+    ))
+}
+
+fn readable(services: &Services, data: &[ResourceData]) -> Result<BTreeMap<String, String>, StackError> {
+    let mut values = BTreeMap::new();
+    for item in data {
+        let Some(value) = &item.value else { continue };
+        let value = match item
+            .decrypt_method
+            .as_deref()
+            .filter(|method| item.redact && !method.is_empty())
+        {
+            Some(method) => services.key.decrypt(method, value)?,
+            None => value.clone(),
+        };
+        values.insert(item.key.clone(), value);
+    }
+    Ok(values)
+}
+
+/// Whether two definitions say the same; names and descriptions do not count.
+fn is_same(then: &FrozenDefinition, now: &FrozenDefinition) -> bool {
+    then.resource_type == now.resource_type
+        && then.deletion_policy == now.deletion_policy
+        && then.depends_on == now.depends_on
+        && equals(&then.properties, &now.properties)
+        && equals(&then.metadata, &now.metadata)
+        && equals(&then.update_policy, &now.update_policy)
+}
