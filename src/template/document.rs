@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::environment::Environment;
 use super::error::TemplateError;
 use super::files::Files;
+use super::parameters::validate_groups;
 use super::version::{Keywords, TemplateVersion};
 use crate::python::value::{class_name, is_true};
 
@@ -164,6 +165,11 @@ impl Template {
         resources
             .values()
             .try_for_each(|resource| self.validate_resource(resource))
+    }
+
+    /// Checks that each grouped parameter exists and belongs to one group only.
+    pub fn validate_parameter_groups(&self) -> Result<(), TemplateError> {
+        validate_groups(self)
     }
 
     fn validate_resource(&self, resource: &Value) -> Result<(), TemplateError> {

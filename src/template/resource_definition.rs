@@ -271,7 +271,7 @@ pub(super) fn parse_resources(
     };
     let mut resources = IndexMap::new();
     for (name, raw) in template.definitions(keywords.resources)? {
-        let fields = fields_of(raw, template.version())?;
+        let fields = fields_of(name, raw, template.version())?;
         let definition = DefinitionReader {
             name,
             fields,
@@ -288,7 +288,11 @@ pub(super) fn parse_resources(
 }
 
 /// The fields of a definition, if all of them are known.
-fn fields_of(raw: &Value, version: TemplateVersion) -> Result<&Map<String, Value>, TemplateError> {
+fn fields_of<'a>(
+    name: &str,
+    raw: &'a Value,
+    version: TemplateVersion,
+) -> Result<&'a Map<String, Value>, TemplateError> {
     let unknown = |keys: &[String]| {
         TemplateError::invalid(format!(
             "Invalid keyword(s) inside a resource definition: {}",
@@ -298,6 +302,7 @@ fn fields_of(raw: &Value, version: TemplateVersion) -> Result<&Map<String, Value
     let fields = match raw {
         Value::Object(fields) => fields,
         // Python walks through texts and lists and finds no known key in them.
+        Value::String(_) | Value::Array(_) if !version.is_hot() => return Err(missing_type(name, "Type")),
         Value::String(text) => {
             let letters: Vec<String> = text.chars().map(String::from).collect();
             return Err(unknown(&letters));
@@ -306,9 +311,15 @@ fn fields_of(raw: &Value, version: TemplateVersion) -> Result<&Map<String, Value
             let items: Vec<String> = items.iter().map(to_text).collect();
             return Err(unknown(&items));
         }
-        other => {
+        other if version.is_hot() => {
             return Err(TemplateError::invalid(format!(
                 "'{}' object is not iterable",
+                class_name(other)
+            )));
+        }
+        other => {
+            return Err(TemplateError::invalid(format!(
+                "argument of type '{}' is not iterable",
                 class_name(other)
             )));
         }
@@ -324,6 +335,11 @@ fn fields_of(raw: &Value, version: TemplateVersion) -> Result<&Map<String, Value
         }
     }
     Ok(fields)
+}
+
+fn missing_type(name: &str, key: &str) -> TemplateError {
+    let message = format!("Resource {name} is missing \"{key}\"");
+    TemplateError::invalid(Fault::KeyError(message).to_string())
 }
 
 fn is_hot_resource_key(key: &str, version: TemplateVersion) -> bool {
@@ -396,8 +412,7 @@ impl DefinitionReader<'_> {
     fn read(&self) -> Result<ResourceDefinition, TemplateError> {
         let keywords = self.keywords;
         if !self.fields.contains_key(keywords.resource_type) {
-            let message = format!("Resource {} is missing \"{}\"", self.name, keywords.resource_type);
-            return Err(TemplateError::invalid(Fault::KeyError(message).to_string()));
+            return Err(missing_type(self.name, keywords.resource_type));
         }
         let resource_type = self.field(keywords.resource_type, Kind::Text)?;
         let properties = self.field(keywords.properties, Kind::MapOrCall)?;

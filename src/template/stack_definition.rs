@@ -136,7 +136,7 @@ impl StackDefinition {
     /// Checks what can be checked without knowing resource types: the document, parameter groups, conditions, and that
     /// no name means two things. Parameters and resources have checks of their own.
     pub fn validate(&self, states: &dyn ResourceStates) -> Result<(), TemplateError> {
-        super::parameters::validate_groups(&self.template)?;
+        self.template.validate_parameter_groups()?;
         self.conditions.validate(&self.scope(states))?;
         let duplicates: Vec<String> = self
             .resources

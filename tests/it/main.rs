@@ -12,3 +12,4 @@ mod rpc;
 mod schema;
 mod settings;
 mod store;
+mod template;

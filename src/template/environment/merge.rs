@@ -269,7 +269,18 @@ fn merge_maps(old: Value, new: Value, deep: bool) -> Result<Value, TemplateError
     }
     let (mut old, new) = match (old, new) {
         (Value::Object(old), Value::Object(new)) => (old, new),
-        (old, new) => return Err(cannot_add(&old, &new)),
+        (old, Value::Object(_)) => {
+            return Err(TemplateError::Python {
+                class: "TypeError",
+                message: format!("'{}' object does not support item assignment", class_name(&old)),
+            });
+        }
+        (_, new) => {
+            return Err(TemplateError::Python {
+                class: "AttributeError",
+                message: format!("'{}' object has no attribute 'items'", class_name(&new)),
+            });
+        }
     };
     for (key, value) in new {
         if value.is_null() {

@@ -192,11 +192,11 @@ fn is_template_name(name: &str) -> bool {
 }
 
 fn applies_as_wildcard(name: &str, entry: &Entry, resource_type: &str) -> bool {
-    // A wildcard whose target is the type itself would lead back here.
-    let leads_back = matches!(entry, Entry::Mapping(Value::String(target)) if target == resource_type);
-    name.strip_suffix('*')
-        .is_some_and(|prefix| resource_type.starts_with(prefix))
-        && !leads_back
+    let (Some(prefix), Entry::Mapping(Value::String(target))) = (name.strip_suffix('*'), entry) else {
+        return false;
+    };
+    // A target that is the type itself would lead back here; templates are never meant by wildcards.
+    resource_type.starts_with(prefix) && target != resource_type && !is_template_name(target)
 }
 
 fn load_section(

@@ -11,8 +11,11 @@ use crate::template::expression::{Expression, Resolver};
 const ALGORITHMS: [&str; 6] = ["md5", "sha1", "sha224", "sha256", "sha384", "sha512"];
 
 pub(super) fn resolve(name: &str, arguments: &Expression, resolver: &Resolver<'_>) -> Result<Value, ResolveError> {
-    let arguments = super::resolved_list(arguments, resolver)?.unwrap_or_else(|other| vec![other]);
-    let texts: Option<Vec<&str>> = arguments.iter().map(Value::as_str).collect();
+    let arguments = super::resolved_list(arguments, resolver)?;
+    let texts: Option<Vec<&str>> = arguments
+        .as_ref()
+        .ok()
+        .and_then(|items| items.iter().map(Value::as_str).collect());
     let Some(texts) = texts else {
         return Err(Fault::TypeError(format!("Argument to function \"{name}\" must be a list of strings")).into());
     };

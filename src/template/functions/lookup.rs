@@ -194,6 +194,11 @@ fn question(arguments: &Expression) -> Question<'_> {
     }
 }
 
+/// The resource part of a `get_attr`.
+pub(super) fn resource_asked(arguments: &Expression) -> &Expression {
+    question(arguments).resource
+}
+
 pub(super) fn get_attribute(
     dialect: AttributeDialect,
     arguments: &Expression,

@@ -223,10 +223,10 @@ fn find(table: &[(&str, Span, Function)], version: TemplateVersion, name: &str) 
 /// The function of a name, if the version has one. In a condition, the other functions of the version are known too, but
 /// not allowed.
 pub(crate) fn lookup(version: TemplateVersion, context: Context, name: &str) -> Option<Function> {
-    let in_body = find(BODY_FUNCTIONS, version, name);
+    let in_body = || find(BODY_FUNCTIONS, version, name);
     match context {
-        Context::Body => in_body,
-        Context::Condition => find(CONDITION_FUNCTIONS, version, name).or(match in_body? {
+        Context::Body => in_body(),
+        Context::Condition => find(CONDITION_FUNCTIONS, version, name).or_else(|| match in_body()? {
             Function::Removed if version.has_conditions() => Some(Function::Removed),
             _ => Some(Function::Invalid),
         }),
@@ -351,10 +351,8 @@ pub(crate) fn referenced_resource(
     match call.function {
         Function::GetResource => lookup::existing_resource(&call.arguments, resolver, path).map(Some),
         Function::GetAttribute(_) => {
-            let resource = call.arguments.as_list().and_then(<[_]>::first);
-            resource
-                .map(|resource| lookup::existing_resource(resource, resolver, path))
-                .transpose()
+            let resource = lookup::resource_asked(&call.arguments);
+            lookup::existing_resource(resource, resolver, path).map(Some)
         }
         _ => Ok(None),
     }

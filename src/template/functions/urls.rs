@@ -7,7 +7,7 @@ use crate::python::number::{PyNumber, parse_int};
 use crate::python::repr;
 use crate::python::repr::to_text;
 use crate::python::url::{quote, quote_plus, unsplit};
-use crate::python::value::is_true;
+use crate::python::value::{class_name, is_true};
 use crate::template::error::{Fault, ResolveError};
 use crate::template::expression::{Call, Expression, Resolver};
 
@@ -101,8 +101,12 @@ pub(super) fn validate(call: &Call) -> Result<(), Fault> {
 }
 
 pub(super) fn resolve(name: &str, arguments: &Expression, resolver: &Resolver<'_>) -> Result<Value, ResolveError> {
-    let Value::Object(parts) = resolver.resolve(arguments)? else {
-        return Err(Fault::TypeError(format!("The arguments to \"{name}\" must be a map")).into());
+    let parts = match resolver.resolve(arguments)? {
+        Value::Object(parts) => parts,
+        other => {
+            let class = class_name(&other);
+            return Err(Fault::AttributeError(format!("'{class}' object has no attribute 'get'")).into());
+        }
     };
     check(
         name,
@@ -112,6 +116,9 @@ pub(super) fn resolve(name: &str, arguments: &Expression, resolver: &Resolver<'_
         || Value::Object(parts.clone()),
     )?;
     let text = |key: &str| parts.get(key).map(to_text).unwrap_or_default();
+    if parts.get("fragment").is_some_and(|fragment| !fragment.is_string()) {
+        return Err(Fault::TypeError("quote_from_bytes() expected bytes".to_owned()).into());
+    }
     let scheme = text("scheme");
     if scheme.contains(':') {
         return Err(Fault::ValueError("URL \"scheme\" should not contain ':'".to_owned()).into());

@@ -1,0 +1,249 @@
+"""Runs probes through the oracle's own modules and prints what came of each.
+
+    python oracle.py PROBES.json > OUTCOMES.json
+
+An outcome is what the Rust side has to reach: values as JSON, errors as class and message.
+"""
+
+import copy
+import json
+import sys
+
+from oslo_config import cfg
+
+from heat.common import environment_util
+from heat.common import identifier
+from heat.engine import environment
+from heat.engine import function
+from heat.engine import node_data
+from heat.engine import parameter_groups
+from heat.engine import resources
+from heat.engine import stk_defn
+from heat.engine import template
+
+cfg.CONF([], project='heat', default_config_files=[])
+resources.initialise()
+
+PARAMETERS = {
+    'text': {'type': 'string', 'default': 'abc'},
+    'number': {'type': 'number', 'default': 3},
+    'fraction': {'type': 'number', 'default': '2.50'},
+    'list': {'type': 'comma_delimited_list', 'default': 'x,y,z'},
+    'json': {'type': 'json',
+             'default': {'b': [1, 2.5, {'c': None}], 'a': u'\u00fc'}},
+    'flag': {'type': 'boolean', 'default': True},
+    'off': {'type': 'boolean', 'default': 'off'},
+    'missing': {'type': 'string'},
+}
+RESOURCES = {
+    'a': {'type': 'OS::Heat::TestResource'},
+    'b': {'type': 'OS::Heat::TestResource'},
+}
+STATES = {
+    'a': {
+        'action': 'CREATE', 'status': 'COMPLETE', 'reference_id': 'a-id',
+        'attributes': {
+            'output': 'made',
+            'show': {'x': 1},
+            'tree': {'k': [1, 2], 't': 'v'},
+            "tuple:('tree', 'k')": [1, 2],
+            "tuple:('tree', 'k', 0)": 1,
+            "tuple:('tree', 't')": 'v',
+        },
+    },
+}
+
+
+def expanded(probe):
+    if 'snippet' not in probe:
+        return probe
+    probe = dict(probe)
+    version = probe.get('version', '2021-04-16')
+    body = {'heat_template_version': version,
+            'parameters': PARAMETERS, 'resources': RESOURCES}
+    if 'conditions' in probe:
+        body['conditions'] = probe.pop('conditions')
+    body['outputs'] = {'o': {'value': probe.pop('snippet')}}
+    probe['template'] = body
+    probe.setdefault('states', STATES)
+    return probe
+
+
+def attempt(work):
+    try:
+        return {'ok': work()}
+    except Exception as error:
+        return {'error': [type(error).__name__, str(error)]}
+
+
+def attribute_key(key):
+    if key.startswith('tuple:'):
+        return eval(key[len('tuple:'):])
+    return key
+
+
+def node(name, state):
+    attributes = {attribute_key(key): value
+                  for key, value in state.get('attributes', {}).items()}
+    return node_data.NodeData(1, name, 'uuid', state['reference_id'],
+                              attributes, state['action'], state['status'])
+
+
+def shown_attribute(attribute):
+    return list(attribute) if isinstance(attribute, tuple) else [attribute]
+
+
+def attributes_of(pairs):
+    return sorted(([name] + shown_attribute(attribute)
+                   for name, attribute in set(
+                       (name, attribute) for name, attribute in pairs)),
+                  key=json.dumps)
+
+
+def resource_outcome(definition, stack):
+    def required():
+        return sorted(definition.required_resource_names())
+
+    def frozen():
+        frozen = definition.freeze()
+        return {'properties': frozen._properties,
+                'metadata': frozen._metadata,
+                'update_policy': frozen._update_policy,
+                'external_id': frozen._external_id,
+                'deletion_policy': frozen.deletion_policy()}
+
+    def attributes():
+        return attributes_of(
+            list(function.all_dep_attrs(definition._properties)) +
+            list(function.all_dep_attrs(definition._metadata)))
+
+    return {
+        'type': definition.resource_type,
+        'required': attempt(required),
+        'attributes': attempt(attributes),
+        'frozen': attempt(frozen),
+        'hot': attempt(lambda: copy.deepcopy(definition.render_hot())),
+    }
+
+
+def output_outcome(output):
+    return {
+        'description': attempt(output.description),
+        'value': attempt(output.get_value),
+        'validate': attempt(output.validate),
+        'required': attempt(lambda: sorted(output.required_resource_names())),
+        'attributes': attempt(
+            lambda: attributes_of(function.all_dep_attrs(output._value))),
+    }
+
+
+def stack_outcome(probe):
+    probe = copy.deepcopy(probe)
+    env = environment.Environment(probe.get('environment', {}))
+    tmpl = template.Template(probe['template'], files=probe.get('files'),
+                             env=env)
+    outcome = {'validate': attempt(tmpl.validate)}
+    stack_id = identifier.HeatIdentifier('tenant', 'stack', 'id')
+    states = {name: node(name, state)
+              for name, state in probe.get('states', {}).items()}
+    stack = stk_defn.StackDefinition(None, tmpl, stack_id, states)
+    outcome['parameters'] = {
+        name: {'value': attempt(parameter.value),
+               'shown': attempt(lambda: str(parameter)),
+               'hidden': bool(parameter.hidden()),
+               'label': parameter.label()}
+        for name, parameter in stack.parameters.params.items()}
+    outcome['parameters_validate'] = attempt(stack.parameters.validate)
+    outcome['groups'] = attempt(
+        lambda: parameter_groups.ParameterGroups(tmpl).validate())
+    outcome['conditions'] = attempt(
+        lambda: tmpl.conditions(stack).validate())
+
+    def definitions():
+        stack._load_rsrc_defns()
+        return {name: resource_outcome(defn, stack)
+                for name, defn in stack._resource_defns.items()}
+
+    def outputs():
+        stack._load_output_defns()
+        return {name: output_outcome(output)
+                for name, output in stack._output_defns.items()}
+
+    outcome['resources'] = attempt(definitions)
+    if 'ok' in outcome['resources']:
+        outcome['outputs'] = attempt(outputs)
+    return outcome
+
+
+def environment_outcome(probe):
+    probe = copy.deepcopy(probe)
+    env = environment.Environment(probe['environment'])
+    for addition in probe.get('load', []):
+        env.load(addition)
+    outcome = {'stored': env.env_as_dict()}
+
+    def resolved(resource_type, name):
+        info = env.get_resource_info(resource_type, resource_name=name)
+        return [info.description, str(info.name if info.description ==
+                                      'Plugin' else info.value)]
+
+    outcome['types'] = [attempt(lambda: resolved(*pair))
+                        for pair in probe.get('types', [])]
+    outcome['hooks'] = [env.registry.matches_hook(*pair)
+                        for pair in probe.get('hooks', [])]
+    outcome['restricted'] = [
+        sorted(env.registry.get_rsrc_restricted_actions(name))
+        for name in probe.get('restricted', [])]
+    return outcome
+
+
+def merge_outcome(probe):
+    probe = copy.deepcopy(probe)
+    tmpl = template.Template({'heat_template_version': '2018-08-31',
+                              'parameters': probe['parameters']})
+    params = probe['environment']
+    environment_util.merge_environments(
+        list(probe['files']),
+        {name: json.dumps(content)
+         for name, content in probe['files'].items()},
+        params, tmpl.param_schemata())
+    return params
+
+
+def immutable_outcome(probe):
+    def parameters(which):
+        tmpl = template.Template({'heat_template_version': '2018-08-31',
+                                  'parameters': probe[which]['schema']})
+        return tmpl.parameters(None, probe[which]['values'])
+
+    return sorted(parameters('old').immutable_params_modified(
+        parameters('new'), probe['new']['values']) or [])
+
+
+OUTCOMES = {
+    'stack': stack_outcome,
+    'environment': environment_outcome,
+    'merge': merge_outcome,
+    'immutable': immutable_outcome,
+}
+
+
+def as_written(call):
+    # A removed function resolves to itself, with unresolved calls inside.
+    return {call.fn_name: call.args}
+
+
+def main(path):
+    with open(path) as probes_file:
+        probes = json.load(probes_file)
+    results = []
+    for probe in probes:
+        probe = expanded(probe)
+        kind = probe.get('kind', 'stack')
+        results.append({'probe': probe,
+                        'outcome': attempt(lambda: OUTCOMES[kind](probe))})
+    print(json.dumps(results, default=as_written))
+
+
+if __name__ == '__main__':
+    main(sys.argv[1])
