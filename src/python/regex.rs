@@ -5,6 +5,8 @@
 //! only Python counts as such. Escapes that Python does not know are refused, as Python does. Backtracking is
 //! bounded: patterns and texts both come from tenants.
 
+use std::collections::HashSet;
+
 use fancy_regex::RegexBuilder;
 
 /// A compiled pattern that matches as `re.match` does: from the start of the text.
@@ -21,6 +23,14 @@ pub enum RegexError {
     EscapeAtEnd,
     #[error("unterminated character set")]
     UnterminatedSet,
+    #[error("bad character range")]
+    BadRange,
+    #[error("bad inline flags")]
+    BadFlags,
+    #[error("global flags not at the start of the expression")]
+    LateFlags,
+    #[error("redefinition of group name '{0}'")]
+    GroupNameTwice(String),
     #[error("the pattern is too long or nested too deeply")]
     TooComplex,
     #[error("the pattern cannot be compiled")]
@@ -77,6 +87,9 @@ struct Translator<'a> {
     output: String,
     /// Flags in force, one entry for the whole pattern and one for each open group.
     flags: Vec<Flags>,
+    group_names: HashSet<&'a str>,
+    /// Whether anything but flags has been read.
+    has_started: bool,
 }
 
 impl<'a> Translator<'a> {
@@ -85,6 +98,8 @@ impl<'a> Translator<'a> {
             rest: pattern,
             output: String::with_capacity(pattern.len() + 16),
             flags: vec![Flags::default()],
+            group_names: HashSet::new(),
+            has_started: false,
         }
     }
 
@@ -125,6 +140,7 @@ impl<'a> Translator<'a> {
 
     fn translate(mut self) -> Result<String, RegexError> {
         while let Some(character) = self.next() {
+            self.has_started |= character != '(';
             match character {
                 '\\' => self.escape_outside_set()?,
                 '[' => self.set()?,
@@ -184,14 +200,20 @@ impl<'a> Translator<'a> {
             return Ok(());
         }
         let Some(after_mark) = self.rest.strip_prefix('?') else {
+            self.has_started = true;
             self.output.push('(');
             self.flags.push(self.flags());
             return Ok(());
         };
         if after_mark.starts_with(|c: char| c.is_ascii_lowercase() || c == 'L' || c == '-') {
             self.rest = after_mark;
-            self.flag_group();
-            return Ok(());
+            return self.flag_group();
+        }
+        self.has_started = true;
+        if let Some((name, _)) = after_mark.strip_prefix("P<").and_then(|rest| rest.split_once('>'))
+            && !self.group_names.insert(name)
+        {
+            return Err(RegexError::GroupNameTwice(name.to_owned()));
         }
         // The rest of the opening ((?P<name>, (?<=, (?(1) and so on) means the same to both and is copied.
         self.output.push_str("(?");
@@ -207,8 +229,8 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    /// `(?i)` for the rest of the pattern, `(?i-s:` for a group.
-    fn flag_group(&mut self) {
+    /// `(?i)` for the whole pattern, `(?i-s:` for a group.
+    fn flag_group(&mut self) -> Result<(), RegexError> {
         let letters = self.take_while(32, |c| c.is_ascii_alphabetic() || c == '-');
         let mut flags = self.flags();
         let mut kept = String::new();
@@ -218,10 +240,11 @@ impl<'a> Translator<'a> {
                 '-' => switched_on = false,
                 'm' => flags.multiline = switched_on,
                 'a' => flags.ascii = switched_on,
-                'u' | 'L' => continue,
-                _ => {}
+                'i' | 's' | 'x' | 'u' => {}
+                _ => return Err(RegexError::BadFlags),
             }
-            if letter != 'a' {
+            // What Rust has no letter for, or another meaning.
+            if letter != 'a' && letter != 'u' {
                 kept.push(letter);
             }
         }
@@ -229,17 +252,24 @@ impl<'a> Translator<'a> {
             kept.pop();
         }
         if self.rest.starts_with(':') {
+            self.has_started = true;
             self.flags.push(flags);
             self.output.push_str(&format!("(?{kept}"));
-            return;
+            return Ok(());
         }
-        self.next();
+        if self.has_started {
+            return Err(RegexError::LateFlags);
+        }
+        if self.next() != Some(')') {
+            return Err(RegexError::BadFlags);
+        }
         if let Some(current) = self.flags.last_mut() {
             *current = flags;
         }
         if !kept.is_empty() {
             self.output.push_str(&format!("(?{kept})"));
         }
+        Ok(())
     }
 
     fn escape_outside_set(&mut self) -> Result<(), RegexError> {
@@ -325,26 +355,40 @@ impl<'a> Translator<'a> {
         let mut is_first = true;
         loop {
             let character = self.next().ok_or(RegexError::UnterminatedSet)?;
-            match character {
-                ']' if !is_first => break,
-                '\\' => self.escape_in_set()?,
-                '-' => self.dash_in_set(is_first),
-                ' ' => self.output.push_str("\\x20"),
-                other => self.push_literal(other),
+            if character == ']' && !is_first {
+                break;
             }
             is_first = false;
+            self.set_item(character)?;
+            if self.range_follows() {
+                self.next();
+                let end = self.next().ok_or(RegexError::UnterminatedSet)?;
+                let is_class = |text: &str| text.starts_with(|c: char| "dDwWsS".contains(c));
+                if end == '\\' && is_class(self.rest) {
+                    return Err(RegexError::BadRange);
+                }
+                self.output.push('-');
+                self.set_item(end)?;
+            }
         }
         self.output.push(']');
         Ok(())
     }
 
-    /// A dash between two characters makes a range; first or last in the set it is itself.
-    fn dash_in_set(&mut self, is_first: bool) {
-        if is_first || self.rest.starts_with(']') {
-            self.output.push_str("\\-");
-        } else {
-            self.output.push('-');
+    /// A dash makes a range unless it is the last in the set.
+    fn range_follows(&self) -> bool {
+        self.rest
+            .strip_prefix('-')
+            .is_some_and(|after| !after.is_empty() && !after.starts_with(']'))
+    }
+
+    fn set_item(&mut self, character: char) -> Result<(), RegexError> {
+        match character {
+            '\\' => self.escape_in_set()?,
+            ' ' => self.output.push_str("\\x20"),
+            other => self.push_literal(other),
         }
+        Ok(())
     }
 
     fn escape_in_set(&mut self) -> Result<(), RegexError> {
@@ -352,6 +396,9 @@ impl<'a> Translator<'a> {
         match character {
             'b' => self.push_code_point(8),
             'd' | 'D' | 'w' | 'W' | 's' | 'S' => {
+                if self.range_follows() {
+                    return Err(RegexError::BadRange);
+                }
                 let class = self.class_escape(character);
                 self.output.push_str(&class);
             }

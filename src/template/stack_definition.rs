@@ -169,3 +169,111 @@ fn grouped(attributes: impl Iterator<Item = (String, AttributePath)>) -> Attribu
     }
     by_resource
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exception::RemoteException;
+    use crate::template::{Environment, Files, NoResources};
+    use serde_json::{Value, json};
+
+    fn definition(body: Value) -> Result<StackDefinition, TemplateError> {
+        let template = Template::new(body, Environment::default(), Files::default())?;
+        StackDefinition::new(Arc::new(template), &StackIdentity::default())
+    }
+
+    fn output(snippet: Value) -> Result<Value, TemplateError> {
+        let body = json!({"heat_template_version": "wallaby", "outputs": {"o": {"value": snippet}}});
+        let definition = definition(body)?;
+        let value = definition.outputs()?["o"].value(&definition.scope(&NoResources));
+        value.map_err(TemplateError::from)
+    }
+
+    fn refused_for_size(snippet: Value) {
+        assert_eq!(output(snippet).unwrap_err().class_name(), "RequestLimitExceeded");
+    }
+
+    #[test]
+    fn values_that_explode_are_refused() {
+        let many: Vec<String> = (0..100).map(|number| number.to_string()).collect();
+        let lists: Value = (0..10).map(|list| (format!("<{list}>"), json!(many))).collect();
+        refused_for_size(json!({"repeat": {"template": "x", "for_each": lists}}));
+
+        let mut nested = json!("a".repeat(10_000));
+        for _ in 0..4 {
+            nested = json!({"repeat": {"template": nested, "for_each": {"<b>": many}}});
+        }
+        refused_for_size(nested);
+
+        let mut doubling = json!("aaaaaaaaaa");
+        for _ in 0..40 {
+            doubling = json!({"str_replace": {"template": doubling, "params": {"a": "aaaaaaaaaa"}}});
+        }
+        refused_for_size(doubling);
+
+        let letters = "a".repeat(100_000);
+        refused_for_size(json!({"repeat": {"template": letters, "for_each": {"a": [letters]}}}));
+    }
+
+    #[test]
+    fn deep_templates_are_read_or_refused_but_never_overflow() {
+        let nest = |levels: usize| (0..levels).fold(json!("x"), |inner, _| json!({"str_split": [",", inner]}));
+        assert!(output(nest(50)).is_err(), "a list cannot be split");
+        assert_eq!(output(nest(80)).unwrap_err().class_name(), "RequestLimitExceeded");
+        let flat = |levels: usize| (0..levels).fold(json!("x"), |inner, _| json!([inner]));
+        assert!(output(flat(120)).is_ok());
+    }
+
+    #[test]
+    fn long_chains_of_conditions_are_refused() {
+        let chain: Value = (0..10_000)
+            .map(|number| (format!("c{number}"), json!({"not": format!("c{}", number + 1)})))
+            .collect();
+        let body = json!({
+            "heat_template_version": "wallaby",
+            "conditions": chain,
+            "resources": {"a": {"type": "X", "condition": "c0"}},
+        });
+        let error = definition(body).unwrap_err();
+        assert!(error.to_string().contains("depends on too many others"), "{error}");
+    }
+
+    #[test]
+    fn functions_that_are_not_built_do_not_keep_a_stack_from_being_loaded() {
+        let body = json!({
+            "heat_template_version": "2018-08-31",
+            "resources": {"a": {"type": "X", "properties": {"p": {"yaql": {"expression": "$.data", "data": 1}}}}},
+        });
+        let definition = definition(body).unwrap();
+        assert_eq!(definition.template().functions_not_built(), ["yaql"]);
+        let resource = definition.resource("a").unwrap();
+        let scope = definition.scope(&NoResources);
+        let error = resource.validate(definition.template(), &scope).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "resources.a.properties.p.yaql: The function \"yaql\" is not supported."
+        );
+        assert_eq!(
+            resource.freeze(&scope, None).unwrap_err().to_string(),
+            "The function \"yaql\" is not supported."
+        );
+    }
+
+    #[test]
+    fn stored_properties_take_the_place_of_those_in_the_template() {
+        let body = json!({
+            "heat_template_version": "2018-08-31",
+            "resources": {"a": {"type": "X", "properties": {"n": 1}}, "b": {"type": "X"}},
+        });
+        let definition = definition(body).unwrap();
+        let scope = definition.scope(&NoResources);
+        let freeze = |name: &str, stored: Option<Value>| {
+            let stored = stored.map(|stored| stored.as_object().cloned().unwrap_or_default());
+            definition.resource(name).unwrap().freeze(&scope, stored).unwrap()
+        };
+        let now = freeze("a", None);
+        assert!(!now.changes_since(&freeze("a", Some(json!({"n": 1.0})))).any());
+        assert!(now.changes_since(&freeze("a", Some(json!({"n": 2})))).properties);
+        assert!(!freeze("b", None).changes_since(&freeze("b", Some(json!({})))).any());
+    }
+}

@@ -12,6 +12,7 @@ mod maps;
 mod repeat;
 mod strings;
 mod urls;
+mod yaql;
 
 use serde_json::Value;
 
@@ -276,7 +277,7 @@ pub(crate) fn check_arguments(function: Function, name: &str, arguments: &Expres
         Function::Invalid => Err(Fault::ValueError(format!(
             "The function \"{name}\" is invalid in this context"
         ))),
-        Function::Yaql => Err(not_built(name)),
+        Function::Yaql => yaql::check(name, arguments),
         _ => Ok(()),
     }
 }
@@ -292,6 +293,7 @@ pub(crate) fn validate(call: &Call, references: &dyn References) -> Result<(), F
         Function::GetAttribute(_) => lookup::validate_attribute(call, references),
         Function::Repeat(_) => repeat::validate(call),
         Function::MakeUrl => urls::validate(call),
+        function if !is_built(function) => Err(not_built(&call.name)),
         _ => Ok(()),
     }
 }
@@ -362,6 +364,32 @@ pub(crate) fn referenced_attribute(call: &Call, resolver: &Resolver<'_>) -> Opti
     match call.function {
         Function::GetAttribute(dialect) => lookup::attribute_asked_for(dialect, &call.arguments, resolver),
         _ => None,
+    }
+}
+
+/// Whether this engine can compute a function.
+fn is_built(function: Function) -> bool {
+    !matches!(
+        function,
+        Function::Yaql | Function::GetAvailabilityZones | Function::ResourceFacade { .. }
+    )
+}
+
+/// The functions of a version that are used in a document although this engine cannot compute them.
+pub(crate) fn not_built_in<'a>(version: TemplateVersion, document: &'a Value, names: &mut Vec<&'a str>) {
+    match document {
+        Value::Array(items) => items.iter().for_each(|item| not_built_in(version, item, names)),
+        Value::Object(entries) => {
+            for (name, value) in entries {
+                let is_call = entries.len() == 1;
+                let function = is_call.then(|| lookup(version, Context::Body, name)).flatten();
+                if function.is_some_and(|function| !is_built(function)) && !names.contains(&name.as_str()) {
+                    names.push(name);
+                }
+                not_built_in(version, value, names);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! Parameters: their schemata, their values, and what may be said about both.
 
 mod constraints;
+mod description;
 mod groups;
 mod schema;
 

@@ -7,12 +7,14 @@ An outcome is what the Rust side has to reach: values as JSON, errors as class a
 
 import copy
 import json
+import re
 import sys
 
 from oslo_config import cfg
 
 from heat.common import environment_util
 from heat.common import identifier
+from heat.engine import api
 from heat.engine import environment
 from heat.engine import function
 from heat.engine import node_data
@@ -151,7 +153,9 @@ def stack_outcome(probe):
         name: {'value': attempt(parameter.value),
                'shown': attempt(lambda: str(parameter)),
                'hidden': bool(parameter.hidden()),
-               'label': parameter.label()}
+               'label': parameter.label(),
+               'described': attempt(
+                   lambda: api.format_validate_parameter(parameter))}
         for name, parameter in stack.parameters.params.items()}
     outcome['parameters_validate'] = attempt(stack.parameters.validate)
     outcome['groups'] = attempt(
@@ -220,7 +224,26 @@ def immutable_outcome(probe):
         parameters('new'), probe['new']['values']) or [])
 
 
+def python_outcome(probe):
+    value = probe['value']
+    return {'json': json.dumps(value),
+            'sorted': json.dumps(value, sort_keys=True),
+            'repr': repr(value), 'str': str(value)}
+
+
+def regex_outcome(probe):
+    match = re.compile(probe['pattern']).match
+
+    def reached(text):
+        found = match(text)
+        return None if found is None else found.end()
+
+    return [reached(text) for text in probe['texts']]
+
+
 OUTCOMES = {
+    'python': python_outcome,
+    'regex': regex_outcome,
     'stack': stack_outcome,
     'environment': environment_outcome,
     'merge': merge_outcome,
