@@ -174,3 +174,53 @@ fn without_quotes(value: &str) -> &str {
     }
     value
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<IniFile, SettingsError> {
+        IniFile::parse(Path::new("heat.conf"), text)
+    }
+
+    fn texts(file: &IniFile, group: &str, key: &str) -> Vec<String> {
+        file.values(group, key).iter().map(|value| value.text.clone()).collect()
+    }
+
+    #[test]
+    fn a_value_goes_on_over_indented_lines_until_a_blank_one() {
+        let file = parse("[DEFAULT]\nhost = a\n  b\n\tc\n\ntemplate_dir = 'x y'\n").expect("sound");
+        assert_eq!(texts(&file, "DEFAULT", "host"), ["a\nb\nc"]);
+        assert_eq!(texts(&file, "DEFAULT", "template_dir"), ["x y"]);
+    }
+
+    #[test]
+    fn repeated_keys_and_groups_add_up() {
+        let file = parse("[Database]\na=1\na=2\n[DEFAULT]\na=0\n[DATABASE]\na=3\n").expect("sound");
+        assert_eq!(texts(&file, "database", "a"), ["1", "2", "3"]);
+        assert_eq!(file.values("database", "a")[2].line, 7);
+    }
+
+    #[test]
+    fn a_problem_has_its_line() {
+        for (text, line, problem) in [
+            ("[DEFAULT]\n\nhost\n", 3, SyntaxProblem::NoAssignment),
+            ("[DEFAULT]\n = x\n", 2, SyntaxProblem::UnexpectedContinuation),
+            ("[DEFAULT]\n=x\n", 2, SyntaxProblem::EmptyKey),
+            ("host=x\n\n[DEFAULT]\n", 1, SyntaxProblem::NoSection),
+            ("[DEFAULT] # no\n", 1, SyntaxProblem::UnclosedSection),
+            ("[]\n", 1, SyntaxProblem::EmptySection),
+        ] {
+            match parse(text) {
+                Err(SettingsError::Syntax {
+                    line: found_line,
+                    problem: found,
+                    ..
+                }) => {
+                    assert_eq!((found_line, found), (line, problem), "{text:?}");
+                }
+                other => panic!("{text:?}: {other:?}"),
+            }
+        }
+    }
+}

@@ -209,3 +209,74 @@ fn conf_files(directory: &Path, entries: std::fs::ReadDir) -> Result<Vec<PathBuf
     paths.sort();
     Ok(paths)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::reference;
+
+    fn layers(texts: &[&str]) -> Layers {
+        let files = texts
+            .iter()
+            .map(|text| IniFile::parse(Path::new("x.conf"), text).expect("sound"))
+            .collect();
+        Layers {
+            files,
+            overrides: Vec::new(),
+            environment: BTreeMap::new(),
+        }
+    }
+
+    fn found(layers: &Layers, group: &str, name: &str) -> Vec<String> {
+        let option = reference::group(group)
+            .and_then(|group| group.option(name))
+            .expect("an option of the reference");
+        layers.find(group, option).into_iter().map(|value| value.text).collect()
+    }
+
+    #[test]
+    fn command_line_environment_and_later_files_win_in_this_order() {
+        let mut layers = layers(&["[DEFAULT]\nhost=a\n", "[DEFAULT]\nhost=b\n"]);
+        assert_eq!(found(&layers, "DEFAULT", "host"), ["b"]);
+        layers.environment.insert("OS_DEFAULT__HOST".to_owned(), "c".to_owned());
+        assert_eq!(found(&layers, "DEFAULT", "host"), ["c"]);
+        let flag = "--host".to_owned();
+        layers.overrides.push(Override {
+            group: "DEFAULT",
+            option: "host",
+            value: "d".to_owned(),
+            flag,
+        });
+        assert_eq!(found(&layers, "DEFAULT", "host"), ["d"]);
+    }
+
+    #[test]
+    fn a_former_name_in_a_later_file_wins() {
+        let layers = layers(&[
+            "[DEFAULT]\nexecutor_thread_pool_size=4\n",
+            "[DEFAULT]\nrpc_thread_pool_size=3\n",
+        ]);
+        assert_eq!(found(&layers, "DEFAULT", "executor_thread_pool_size"), ["3"]);
+    }
+
+    #[test]
+    fn a_directory_gives_its_conf_files_by_name() {
+        let path = std::env::temp_dir().join(format!("heat-engine-rs-layers-{}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("temporary directory");
+        for (name, host) in [("20.conf", "b"), ("10.conf", "a"), (".30.conf", "c"), ("40.txt", "d")] {
+            std::fs::write(path.join(name), format!("[DEFAULT]\nhost={host}\n")).expect("temporary file");
+        }
+        let files = vec![ConfigSource::Directory {
+            path: path.clone(),
+            must_exist: true,
+        }];
+        let layers = Layers::read(&SettingsSources {
+            files,
+            ..SettingsSources::default()
+        })
+        .expect("sound");
+        std::fs::remove_dir_all(&path).expect("cleanup");
+        assert_eq!(found(&layers, "DEFAULT", "host"), ["b"]);
+        assert_eq!(layers.files().count(), 2);
+    }
+}

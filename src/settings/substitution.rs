@@ -79,3 +79,28 @@ pub fn substitute(
     }
     Ok(result)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_found_and_dollars_kept() {
+        use Piece::{Literal, Reference};
+        let cases: [(&str, &[Piece<'_>]); 7] = [
+            ("plain", &[Literal("plain")]),
+            ("/x/$host/y", &[Literal("/x/"), Reference("host"), Literal("/y")]),
+            (
+                "${database.max_retries}s",
+                &[Reference("database.max_retries"), Literal("s")],
+            ),
+            ("5$$", &[Literal("5"), Literal("$")]),
+            ("\\$host", &[Literal("$"), Literal("host")]),
+            ("${open", &[Literal("$"), Literal("{open")]),
+            ("$1", &[Literal("$"), Literal("1")]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(pieces(text), expected, "{text}");
+        }
+    }
+}
