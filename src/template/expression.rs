@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value};
 
 use super::error::{Fault, ResolveError, TemplateError};
@@ -247,12 +247,12 @@ impl Expression {
 
     /// The attributes of resources that it asks for. What cannot be told yet is left out: it will be asked for live.
     pub fn attributes(&self, references: &dyn References) -> Vec<(String, AttributePath)> {
-        let mut attributes = Vec::new();
+        let mut attributes = IndexSet::new();
         self.collect_attributes(&Resolver::new(references), &mut attributes);
-        attributes
+        attributes.into_iter().collect()
     }
 
-    fn collect_attributes(&self, resolver: &Resolver<'_>, attributes: &mut Vec<(String, AttributePath)>) {
+    fn collect_attributes(&self, resolver: &Resolver<'_>, attributes: &mut IndexSet<(String, AttributePath)>) {
         match self {
             Self::Scalar(_) | Self::Absent => {}
             Self::List(items) => items
@@ -263,11 +263,7 @@ impl Expression {
                 .for_each(|value| value.collect_attributes(resolver, attributes)),
             Self::Call(call) => {
                 call.arguments.collect_attributes(resolver, attributes);
-                if let Some(attribute) = functions::referenced_attribute(call, resolver)
-                    && !attributes.contains(&attribute)
-                {
-                    attributes.push(attribute);
-                }
+                attributes.extend(functions::referenced_attribute(call, resolver));
             }
         }
     }

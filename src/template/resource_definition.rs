@@ -57,7 +57,6 @@ pub struct ResourceDefinition {
     condition: Option<Value>,
 }
 
-/// The parts of a definition as the template words them, with nothing resolved; `None` where nothing is written.
 impl ResourceDefinition {
     /// A definition that is made by the engine itself.
     pub fn new(name: impl Into<String>, resource_type: impl Into<String>, properties: Option<Expression>) -> Self {

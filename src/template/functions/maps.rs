@@ -52,13 +52,17 @@ fn replace_usage(name: &str) -> String {
 
 pub(super) fn replace(name: &str, arguments: &Expression, resolver: &Resolver<'_>) -> Result<Value, ResolveError> {
     let wrong_arguments = || format!("Incorrect arguments to \"{name}\" should be: {}", replace_usage(name));
-    let Ok([input, replacements]) =
-        super::resolved_list(arguments, resolver)?.map_or(Err(()), |items| <[Value; 2]>::try_from(items).map_err(drop))
-    else {
-        return Err(Fault::TypeError(wrong_arguments()).into());
+    let mut arguments = super::resolved_list(arguments, resolver)?
+        .unwrap_or_default()
+        .into_iter();
+    let mut next_map = || match arguments.next() {
+        Some(argument) => map_or_empty(name, argument),
+        None => Err(Fault::TypeError(wrong_arguments())),
     };
-    let input = map_or_empty(name, input)?;
-    let replacements = map_or_empty(name, replacements)?;
+    let (input, replacements) = (next_map()?, next_map()?);
+    if arguments.next().is_some() {
+        return Err(Fault::TypeError(wrong_arguments()).into());
+    }
     if replacements.keys().any(|key| key != "keys" && key != "values") {
         return Err(Fault::ValueError(wrong_arguments()).into());
     }
