@@ -1,6 +1,7 @@
 //! Resource types: a folder a service, a file a type; one static table lists them all.
 
 pub mod heat;
+pub mod keystone;
 pub mod questions;
 
 use crate::resource::plugin::ResourceType;
@@ -12,6 +13,8 @@ pub static TYPES: &[&ResourceType] = &[
     &heat::random_string::TYPE,
     &heat::test_resource::TYPE,
     &heat::value::TYPE,
+    &keystone::project::TYPE,
+    &keystone::user::TYPE,
 ];
 
 /// The type of that name.

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use crate::cloud::CloudError;
 use crate::exception::RemoteException;
 
 /// What is to be done about a [`Failure`].
@@ -92,6 +93,20 @@ impl fmt::Display for Failure {
 }
 
 impl std::error::Error for Failure {}
+
+impl From<CloudError> for Failure {
+    fn from(error: CloudError) -> Self {
+        let failure = Self::terminal(error.class_name(), error.to_string());
+        if error.is_not_found() {
+            Self {
+                remedy: Remedy::Missing,
+                ..failure
+            }
+        } else {
+            failure
+        }
+    }
+}
 
 impl RemoteException for Failure {
     fn class_name(&self) -> &'static str {
