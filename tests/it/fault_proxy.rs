@@ -3,6 +3,7 @@
 //!
 //! The service's own address is replaced by the door's in everything that comes back, so that a catalogue leads here too.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -94,6 +95,18 @@ impl FaultProxy {
                 Fate::Pass
             }
         });
+    }
+
+    /// The request of that number, counted from zero and from now on, meets `fate`; all others pass. The answer tells
+    /// whether there was such a request.
+    pub fn break_request(&self, number: usize, fate: Fate) -> impl Fn() -> bool {
+        let seen_requests = Arc::new(AtomicUsize::new(0));
+        let counter = seen_requests.clone();
+        self.rule(move |_| match counter.fetch_add(1, Ordering::SeqCst) {
+            current if current == number => fate.clone(),
+            _ => Fate::Pass,
+        });
+        move || seen_requests.load(Ordering::SeqCst) > number
     }
 
     /// Forgets and gives what has passed so far.

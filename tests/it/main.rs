@@ -4,6 +4,7 @@ mod cloud;
 mod convergence;
 mod daemon;
 mod fault_proxy;
+mod keystone_types;
 #[allow(dead_code, reason = "the rooms' tests come one by one; each uses a part of it")]
 mod lab;
 mod messaging;
