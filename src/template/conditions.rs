@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::document::Template;
 use super::error::{Fault, ResolveError, TemplateError};
-use super::expression::{AttributePath, Context, Expression, ParseScope};
+use super::expression::{Context, Expression, ParseScope};
 use super::parameters::Parameters;
 use super::references::References;
 use crate::python::repr::to_text;
@@ -177,29 +177,5 @@ impl References for ConditionScope<'_> {
         self.template
             .resource_section()
             .is_some_and(|resources| resources.contains_key(name))
-    }
-
-    fn resource_reference(&self, resource: &str) -> Result<Value, ResolveError> {
-        Ok(Value::from(resource))
-    }
-
-    fn is_ready(&self, _resource: &str) -> bool {
-        false
-    }
-
-    fn is_ready_for_all(&self, _resource: &str) -> bool {
-        false
-    }
-
-    fn attribute(&self, _resource: &str, _attribute: &AttributePath) -> Result<Value, ResolveError> {
-        Ok(Value::Null)
-    }
-
-    fn all_attributes(&self, _resource: &str) -> Result<Value, ResolveError> {
-        Ok(Value::Null)
-    }
-
-    fn has_attribute(&self, _resource: &str, _attribute: &str) -> bool {
-        false
     }
 }

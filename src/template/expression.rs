@@ -31,6 +31,18 @@ pub struct Call {
     pub(crate) arguments: Expression,
 }
 
+impl Call {
+    pub(crate) fn asks_for_attribute(&self) -> bool {
+        matches!(self.function, Function::GetAttribute(_))
+    }
+
+    pub(crate) fn has_constant_arguments(&self) -> bool {
+        let mut is_constant = true;
+        self.arguments.visit_calls(&mut |_| is_constant = false);
+        is_constant
+    }
+}
+
 /// An attribute, or a place inside one, that a `get_attr` asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AttributePath {
@@ -176,6 +188,19 @@ impl Expression {
             Self::Call(call) if matches!(call.function, Function::If { .. }) => call.arguments.render(),
             Self::Call(call) => Value::Object(Map::from_iter([(call.name.clone(), call.arguments.render())])),
             Self::Absent => Value::Null,
+        }
+    }
+
+    /// Shows every call in it, those in the arguments of calls too.
+    pub(crate) fn visit_calls(&self, visit: &mut dyn FnMut(&Call)) {
+        match self {
+            Self::Scalar(_) | Self::Absent => {}
+            Self::List(items) => items.iter().for_each(|item| item.visit_calls(visit)),
+            Self::Map(entries) => entries.values().for_each(|value| value.visit_calls(visit)),
+            Self::Call(call) => {
+                visit(call);
+                call.arguments.visit_calls(visit);
+            }
         }
     }
 

@@ -8,6 +8,7 @@
 //! Everything here is fed by tenants: nesting, sizes and the work of a function are bounded, and each error carries the
 //! text and the exception class that users of Heat know.
 
+mod attribute_index;
 mod conditions;
 pub mod environment;
 pub mod error;

@@ -26,6 +26,10 @@ impl OutputDefinition {
             .map_or_else(|| "No description given".to_owned(), to_text)
     }
 
+    pub(super) fn expression(&self) -> &Expression {
+        &self.value
+    }
+
     pub fn value(&self, references: &dyn References) -> Result<Value, ResolveError> {
         self.value.resolve(references)
     }

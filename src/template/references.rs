@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 use super::error::{Fault, ResolveError, TemplateError};
 use super::expression::AttributePath;
 use super::stack_definition::StackDefinition;
+use crate::python::to_text;
 
-/// All that functions may ask for.
+/// All that functions may ask for. What has a default is as while a template is read: nothing is known of resources.
 pub trait References {
     /// The value of a parameter; `None` if the template has none of that name.
     fn parameter(&self, name: &str) -> Result<Option<Value>, ResolveError>;
@@ -14,28 +15,46 @@ pub trait References {
     /// Whether a condition holds. Takes what Heat takes for one: a name, a boolean, or null for "always".
     fn condition(&self, name: &Value) -> Result<bool, ResolveError>;
 
-    fn file(&self, name: &str) -> Option<Value>;
+    fn file(&self, _name: &str) -> Option<Value> {
+        None
+    }
 
     /// The `Mappings` section.
-    fn mappings(&self) -> Option<&Value>;
+    fn mappings(&self) -> Option<&Value> {
+        None
+    }
 
     /// Whether the stack has such a resource (one whose condition is false is not there).
-    fn has_resource(&self, name: &str) -> bool;
+    fn has_resource(&self, _name: &str) -> bool {
+        false
+    }
 
     /// What `get_resource` gives.
-    fn resource_reference(&self, resource: &str) -> Result<Value, ResolveError>;
+    fn resource_reference(&self, resource: &str) -> Result<Value, ResolveError> {
+        Ok(Value::from(resource))
+    }
 
     /// Whether the resource is far enough for its attributes to be asked for.
-    fn is_ready(&self, resource: &str) -> bool;
+    fn is_ready(&self, _resource: &str) -> bool {
+        false
+    }
 
     /// Whether it is far enough for all attributes at once.
-    fn is_ready_for_all(&self, resource: &str) -> bool;
+    fn is_ready_for_all(&self, _resource: &str) -> bool {
+        false
+    }
 
-    fn attribute(&self, resource: &str, attribute: &AttributePath) -> Result<Value, ResolveError>;
+    fn attribute(&self, _resource: &str, _attribute: &AttributePath) -> Result<Value, ResolveError> {
+        Ok(Value::Null)
+    }
 
-    fn all_attributes(&self, resource: &str) -> Result<Value, ResolveError>;
+    fn all_attributes(&self, _resource: &str) -> Result<Value, ResolveError> {
+        Ok(Value::Null)
+    }
 
-    fn has_attribute(&self, resource: &str, attribute: &str) -> bool;
+    fn has_attribute(&self, _resource: &str, _attribute: &str) -> bool {
+        false
+    }
 }
 
 /// Why a resource does not tell an attribute.
@@ -184,4 +203,17 @@ pub(crate) fn unknown_attribute(resource: &str, attribute: &str) -> ResolveError
         key: attribute.to_owned(),
     }
     .into()
+}
+
+/// Where nothing can be asked: constants are resolved against this.
+pub(super) struct NothingKnown;
+
+impl References for NothingKnown {
+    fn parameter(&self, _name: &str) -> Result<Option<Value>, ResolveError> {
+        Ok(None)
+    }
+
+    fn condition(&self, name: &Value) -> Result<bool, ResolveError> {
+        Err(Fault::ValueError(format!("Invalid condition \"{}\"", to_text(name))).into())
+    }
 }

@@ -139,12 +139,14 @@ impl ResourceDefinition {
         section.map_or(Ok(Vec::new()), |section| section.dependencies(references, &path))
     }
 
+    /// Where other resources' attributes count as needed: in properties and metadata.
+    pub(super) fn sections_with_attributes(&self) -> impl Iterator<Item = &Expression> {
+        [self.properties.as_ref(), self.metadata.as_ref()].into_iter().flatten()
+    }
+
     /// The attributes of other resources that properties and metadata ask for.
     pub fn attributes(&self, references: &dyn References) -> Vec<(String, AttributePath)> {
-        let sections = [self.properties.as_ref(), self.metadata.as_ref()];
-        sections
-            .into_iter()
-            .flatten()
+        self.sections_with_attributes()
             .flat_map(|section| section.attributes(references))
             .collect()
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 
+use super::attribute_index::AttributeIndex;
 use super::conditions::{ConditionScope, Conditions};
 use super::document::Template;
 use super::error::TemplateError;
@@ -22,6 +23,8 @@ pub struct StackDefinition {
     resources: IndexMap<String, ResourceDefinition>,
     /// Outputs that cannot be read do not keep a stack from being loaded.
     outputs: Result<IndexMap<String, OutputDefinition>, TemplateError>,
+    attributes_for_resources: AttributeIndex,
+    attributes_for_outputs: AttributeIndex,
 }
 
 /// Attributes by resource, each once, in the order in which they are met.
@@ -41,12 +44,23 @@ impl StackDefinition {
         let resources = parse_resources(&template, &scope)?;
         let outputs = parse_outputs(&template, &scope);
         drop(scope);
+        let in_resources = resources
+            .values()
+            .flat_map(ResourceDefinition::sections_with_attributes);
+        let attributes_for_resources = AttributeIndex::of(in_resources);
+        let in_outputs = outputs
+            .iter()
+            .flat_map(IndexMap::values)
+            .map(OutputDefinition::expression);
+        let attributes_for_outputs = AttributeIndex::of(in_outputs);
         Ok(Self {
             template,
             parameters,
             conditions,
             resources,
             outputs,
+            attributes_for_resources,
+            attributes_for_outputs,
         })
     }
 
@@ -120,6 +134,20 @@ impl StackDefinition {
         Ok(dependencies)
     }
 
+    /// The attributes of one resource that properties and metadata of others ask for.
+    pub fn attributes_asked_by_resources(
+        &self,
+        resource: &str,
+        states: &dyn ResourceStates,
+    ) -> IndexSet<AttributePath> {
+        self.attributes_for_resources.asked_of(resource, &self.scope(states))
+    }
+
+    /// The attributes of one resource that outputs ask for.
+    pub fn attributes_asked_by_outputs(&self, resource: &str, states: &dyn ResourceStates) -> IndexSet<AttributePath> {
+        self.attributes_for_outputs.asked_of(resource, &self.scope(states))
+    }
+
     /// The attributes that properties and metadata of resources ask for.
     pub fn attributes_in_resources(&self, states: &dyn ResourceStates) -> AttributesByResource {
         let scope = self.scope(states);
@@ -191,6 +219,31 @@ mod tests {
 
     fn refused_for_size(snippet: Value) {
         assert_eq!(output(snippet).unwrap_err().class_name(), "RequestLimitExceeded");
+    }
+
+    #[test]
+    fn attributes_are_found_by_resource() {
+        let body = json!({
+            "heat_template_version": "2018-08-31",
+            "parameters": {"p": {"type": "string", "default": "c"}},
+            "resources": {
+                "a": {"type": "X"},
+                "b": {"type": "X", "properties": {
+                    "fixed": [{"get_attr": ["a", "x"]}, {"get_attr": ["a", "x"]}],
+                    "computed": {"get_attr": ["a", "y", {"get_param": "p"}]},
+                    "other": {"get_attr": ["b", "z"]},
+                }},
+            },
+            "outputs": {"o": {"value": {"get_attr": ["a"]}}},
+        });
+        let definition = definition(body).unwrap();
+        let names = |asked: IndexSet<AttributePath>| asked.iter().map(AttributePath::to_text).collect::<Vec<_>>();
+        assert_eq!(
+            names(definition.attributes_asked_by_resources("a", &NoResources)),
+            ["x", "('y', 'c')"]
+        );
+        assert_eq!(names(definition.attributes_asked_by_outputs("a", &NoResources)), ["*"]);
+        assert!(definition.attributes_asked_by_outputs("b", &NoResources).is_empty());
     }
 
     #[test]
