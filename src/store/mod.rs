@@ -20,7 +20,8 @@
 //!     .await
 //! ```
 //!
-//! A unit may run more than once ([`retry`] says when), so it takes its arguments by reference and keeps no state.
+//! A unit may run more than once ([`retry`] says when), so it takes its arguments by reference and keeps no state. It
+//! talks to its own session alone: a second connection could be the one that another unit waits for.
 
 mod argument;
 mod assignments;

@@ -12,6 +12,10 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
 use super::retry::RetryLimits;
 
+/// Prepared statements that a connection keeps. The server has one budget for all connections of all engines
+/// (`max_prepared_stmt_count`), and each connection uses a few statements over and over.
+const PREPARED_STATEMENTS: usize = 40;
+
 /// `[database]` as far as the store needs it; the defaults are oslo.db's.
 #[derive(Debug, Clone)]
 pub struct DatabaseOptions {
@@ -154,6 +158,7 @@ impl ConnectionString {
             .pipes_as_concat(false)
             .no_engine_substitution(false)
             .timezone(None)
+            .statement_cache_capacity(PREPARED_STATEMENTS)
             .charset(self.character_set()?)
             .ssl_mode(self.ssl_mode()?);
         if let Some(user) = &self.user {
