@@ -21,4 +21,5 @@ mod sync_point;
 mod tracked;
 pub mod traversal;
 mod turns;
+mod unserved;
 pub mod worker_client;

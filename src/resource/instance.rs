@@ -101,6 +101,11 @@ impl Instance {
         Ok(())
     }
 
+    /// Makes the instance stand for an object that is not Heat's, to look at it.
+    pub fn stand_for(&mut self, id: &str) {
+        self.physical_id = Some(id.to_owned());
+    }
+
     /// A value that the type has kept.
     pub fn data(&self, key: &str) -> Option<&str> {
         self.data.get(key).map(String::as_str)

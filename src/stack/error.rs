@@ -1,10 +1,13 @@
 //! What can go wrong with a stack as a whole.
 
+use serde_json::{Map, Value};
+
 use crate::cloud::CloudError;
-use crate::exception::RemoteException;
+use crate::exception::{RemoteException, located_keywords};
 use crate::identity::crypt::CryptError;
 use crate::messaging::{CallError, PublishError};
-use crate::resource::failure::Failure;
+use crate::resource::failure::{Failure, dotted};
+use crate::resource::properties::PropertyError;
 use crate::store::StoreError;
 use crate::template::{ResolveError, TemplateError};
 
@@ -33,9 +36,39 @@ pub enum StackError {
     Attribute(Failure),
     #[error("Circular Dependency Found: {0}")]
     Circular(String),
+    /// A property of a resource does not fit the type.
+    #[error("{0}")]
+    Property(PropertyError),
+    /// An update that the type refuses.
+    #[error("{0}")]
+    Refused(Failure),
+    /// The cloud lacks the service that a type needs.
+    #[error(
+        "HEAT-E{UNAVAILABLE_CODE} Service {service} is not available for resource type {type_name}, reason: {reason}"
+    )]
+    TypeUnavailable {
+        service: String,
+        type_name: String,
+        reason: String,
+    },
+    #[error("Attempt to use stored_context with no user_creds")]
+    NoStoredCredentials,
 }
 
+/// The number by which callers of a validation can ask to ignore that a service is not there.
+pub const UNAVAILABLE_CODE: &str = "99001";
+
 impl StackError {
+    /// The error's number, if it has one.
+    pub fn code(&self) -> Option<&'static str> {
+        matches!(self, Self::TypeUnavailable { .. }).then_some(UNAVAILABLE_CODE)
+    }
+
+    /// Whether the services do not let us in.
+    pub fn is_authorization_failure(&self) -> bool {
+        self.class_name() == "AuthorizationFailure"
+    }
+
     /// Resources that wait for each other.
     pub fn circular(names: &[String]) -> Self {
         Self::Circular(format!("{{{}}}", names.join(", ")))
@@ -56,9 +89,29 @@ impl RemoteException for StackError {
             Self::Crypt(error) => error.class_name(),
             Self::Circular(_) => "CircularDependencyException",
             Self::TemplateMissing(_) => "NotFound",
-            Self::Attribute(failure) => failure.class_name(),
+            Self::Attribute(failure) | Self::Refused(failure) => failure.class_name(),
+            Self::Property(error) => error.class_name(),
+            Self::TypeUnavailable { .. } => "ResourceTypeUnavailable",
+            Self::NoStoredCredentials => "Error",
             Self::ResourceNotDefined(_) => "KeyError",
             Self::Store(_) | Self::Publish(_) | Self::Call(_) | Self::TemplateUnreadable(_) => "Error",
+        }
+    }
+
+    fn keywords(&self) -> Map<String, Value> {
+        match self {
+            Self::Template(error) => error.keywords(),
+            Self::Cloud(error) => error.keywords(),
+            Self::Crypt(error) => error.keywords(),
+            Self::Property(error) => located_keywords(error.heading, &dotted(&error.path), &error.message),
+            _ => Map::new(),
+        }
+    }
+
+    fn module(&self) -> &'static str {
+        match self {
+            Self::Cloud(error) => error.module(),
+            _ => "heat.common.exception",
         }
     }
 }

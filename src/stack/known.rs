@@ -23,6 +23,10 @@ impl KnownResources {
             .collect()
     }
 
+    pub fn insert(&mut self, data: NodeData) {
+        self.by_name.insert(data.name.clone(), data);
+    }
+
     pub fn get(&self, name: &str) -> Option<&NodeData> {
         self.by_name.get(name)
     }

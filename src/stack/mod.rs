@@ -1,15 +1,21 @@
 //! The stack as a whole: definition, state, dependencies, outputs, update, notifications, events.
 
+pub mod creation;
 pub mod credentials;
 pub mod definition;
 pub mod dependencies;
 pub mod error;
 pub mod identifier;
 pub mod known;
+pub mod live;
 mod loaded;
 pub mod node;
+pub mod outputs;
+pub mod preview;
+pub mod renewal;
 pub mod services;
 pub mod state;
 pub mod templates;
+pub mod validate;
 
 pub use loaded::{Stack, identity_of};

@@ -67,7 +67,7 @@ pub enum AttributeFailure {
 }
 
 /// What the engine knows about the resources of a stack.
-pub trait ResourceStates {
+pub trait ResourceStates: Sync {
     /// Action and status; `None` for a resource about which nothing is known yet.
     fn state(&self, resource: &str) -> Option<(&str, &str)>;
 

@@ -1,0 +1,165 @@
+//! What is checked of a stack before anything of it is stored.
+//!
+//! The order of the checks decides what a user is told first, so it is the oracle's.
+
+use super::Stack;
+use super::error::StackError;
+use super::live::{LiveResource, LiveStack, LiveStates, Readers};
+use super::services::Services;
+use crate::cloud::{KEYSTONE, NEUTRON, Service, Session};
+use crate::identity::RequestContext;
+use crate::plugins::questions::Questions;
+use crate::python::to_text;
+use crate::resource::constraints::CustomConstraints;
+use crate::resource::failure::{Failure, Remedy};
+use crate::resource::properties::{Depth, Names};
+use crate::template::{DeletionPolicy, NoResources, StackDefinition, TemplateError};
+
+/// How much is checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Thoroughness {
+    /// Everything, as for a stack that is to be made.
+    Full,
+    /// What holds whatever the values of parameters and attributes are, as for a template alone.
+    TemplateOnly,
+}
+
+/// Checks a stack that is not stored: what its template refers to is taken as not existing yet. Errors whose codes are
+/// in `ignorable` do not count.
+pub async fn validate(
+    services: &Services,
+    context: &RequestContext,
+    stack: &Stack,
+    thoroughness: Thoroughness,
+    ignorable: &[String],
+) -> Result<(), StackError> {
+    let definition = &stack.definition;
+    definition.template().validate()?;
+    let session = services.cloud.session(context)?;
+    validate_parameters(definition, &session, thoroughness).await?;
+    definition.validate(&NoResources)?;
+    let mut live = LiveStack::load(services, context, stack, Readers::ResourcesAndOutputs).await?;
+    for resource in live.resources.values_mut() {
+        let checked = validate_resource(definition, resource, &live.states, &session, thoroughness).await;
+        match checked {
+            Err(error)
+                if error
+                    .code()
+                    .is_some_and(|code| ignorable.iter().any(|ignored| ignored == code)) => {}
+            checked => checked?,
+        }
+    }
+    Ok(definition.validate_outputs(&live.states)?)
+}
+
+async fn validate_parameters(
+    definition: &StackDefinition,
+    session: &Session,
+    thoroughness: Thoroughness,
+) -> Result<(), StackError> {
+    let questions = Questions::new(session);
+    for check in definition.parameters().validate(thoroughness == Thoroughness::Full)? {
+        if let Err(message) = questions.validate(&check.constraint, &check.value).await {
+            return Err(check.failure(&message).into());
+        }
+    }
+    Ok(())
+}
+
+async fn validate_resource(
+    definition: &StackDefinition,
+    resource: &mut LiveResource,
+    states: &LiveStates,
+    session: &Session,
+    thoroughness: Thoroughness,
+) -> Result<(), StackError> {
+    let scope = definition.scope(states);
+    if let Some(external_id) = resource.definition.external_id(&scope)? {
+        return match thoroughness {
+            Thoroughness::Full => validate_external(resource, &to_text(&external_id)).await,
+            Thoroughness::TemplateOnly => Ok(()),
+        };
+    }
+    ensure_available(resource, session).await?;
+    resource.definition.validate(definition.template(), &scope)?;
+    validate_deletion_policy(resource)?;
+    let questions = Questions::new(session);
+    let properties = &mut resource.instance.properties;
+    let depth = match thoroughness {
+        Thoroughness::Full => {
+            properties.translate(resource.resource_type.translation, Names::Found);
+            properties.find_names(&questions).await;
+            Depth::Values
+        }
+        Thoroughness::TemplateOnly => Depth::Names,
+    };
+    let checked = properties.validate(depth, &questions).await;
+    checked.map_err(|error| StackError::Property(error.below(&["resources", &resource.definition.name])))?;
+    if thoroughness == Thoroughness::Full {
+        let checked = resource
+            .resource_type
+            .plugin
+            .validate(&resource.instance.properties, &resource.instance.stack);
+        checked.map_err(|failure| in_resource(failure, resource.name()))?;
+    }
+    Ok(())
+}
+
+/// What a plug-in refuses names its resource, unless the message is complete in itself.
+fn in_resource(failure: Failure, name: &str) -> StackError {
+    if failure.class == "StackValidationFailed" {
+        return TemplateError::invalid(failure.message).into();
+    }
+    let place = ["resources".to_owned(), name.to_owned()];
+    TemplateError::StackValidationFailed {
+        error: failure.class.to_owned(),
+        path: place.into_iter().chain(failure.path).collect(),
+        message: failure.message,
+    }
+    .into()
+}
+
+static SERVICES: [&Service; 2] = [&KEYSTONE, &NEUTRON];
+
+/// Whether the cloud has the service that a type needs.
+async fn ensure_available(resource: &LiveResource, session: &Session) -> Result<(), StackError> {
+    let Some(service) = resource.resource_type.service else {
+        return Ok(());
+    };
+    let Some(known) = SERVICES.iter().find(|known| known.name == service) else {
+        return Ok(());
+    };
+    if session.service(known).endpoint().await.is_ok() {
+        return Ok(());
+    }
+    let service_type = known.types.first().copied().unwrap_or_default();
+    Err(StackError::TypeUnavailable {
+        service: service.to_owned(),
+        type_name: resource.definition.resource_type.clone(),
+        reason: format!("{service} {service_type} endpoint is not in service catalog."),
+    })
+}
+
+/// No type that this engine serves can keep a snapshot of what it deletes.
+fn validate_deletion_policy(resource: &LiveResource) -> Result<(), StackError> {
+    if resource.definition.deletion_policy() != DeletionPolicy::Snapshot {
+        return Ok(());
+    }
+    let path = ["resources", resource.name(), "deletion_policy"];
+    Err(TemplateError::invalid_at(&path, "\"Snapshot\" deletion policy not supported").into())
+}
+
+/// An object outside of Heat that a resource stands for has to be there.
+async fn validate_external(resource: &mut LiveResource, external_id: &str) -> Result<(), StackError> {
+    resource.instance.stand_for(external_id);
+    let plugin = resource.resource_type.plugin;
+    match plugin.show(&mut resource.instance).await {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.remedy == Remedy::Missing => Err(TemplateError::invalid(format!(
+            "Invalid external resource: Resource {external_id} ({}) can not be found.",
+            resource.definition.resource_type
+        ))
+        .into()),
+        Err(failure) => Err(in_resource(failure, resource.name())),
+    }
+}
