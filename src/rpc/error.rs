@@ -1,10 +1,13 @@
 //! Why a request has no result, and what its caller is told.
 
+use std::error::Error as _;
+
 use serde_json::{Map, Value};
 
 use super::exception_formats;
 use crate::exception::{RemoteException, located_keywords};
 use crate::messaging::{Exception, Fault};
+use crate::store::StoreError;
 
 /// Why a request has no result. The texts are those that clients show and match on.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +44,8 @@ pub enum RequestError {
     /// A resource type or method that this engine does not have; another engine may.
     #[error("{0}")]
     NotServed(NotServed),
+    #[error("the database failed")]
+    Store(#[source] StoreError),
     /// What a lower room says, in its own words.
     #[error("{0}")]
     Lower(Box<dyn RemoteException + Send + Sync>),
@@ -51,7 +56,7 @@ pub enum RequestError {
 pub enum NotServed {
     #[error("The Resource Type ({0}) could not be found.")]
     ResourceType(String),
-    #[error("No engine in this deployment serves {0}")]
+    #[error("{0} (no Python engine is alive to serve it)")]
     Feature(String),
 }
 
@@ -61,6 +66,12 @@ where
 {
     fn from(error: E) -> Self {
         Self::Lower(Box::new(error))
+    }
+}
+
+impl From<StoreError> for RequestError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
     }
 }
 
@@ -95,17 +106,29 @@ impl RequestError {
             Self::TypeError(_) => "TypeError",
             Self::NotServed(NotServed::ResourceType(_)) => "EntityNotFound",
             Self::NotServed(NotServed::Feature(_)) => "NotSupported",
+            Self::Store(_) => "DBError",
             Self::Lower(error) => error.class_name(),
         }
+    }
+
+    /// The error and what led to it, for the log.
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = match self {
+            Self::Lower(error) => error.source(),
+            other => other.source(),
+        };
+        while let Some(error) = cause {
+            text.push_str(": ");
+            text.push_str(&error.to_string());
+            cause = error.source();
+        }
+        text
     }
 
     fn keywords(&self, message: &str) -> Map<String, Value> {
         match self {
             Self::StackValidationFailed { message } => located_keywords("", "", message),
-            Self::NotServed(NotServed::Feature(_)) => {
-                let feature = message.strip_suffix(" is not supported.").unwrap_or(message);
-                Map::from_iter([("feature".to_owned(), Value::from(feature))])
-            }
             Self::Lower(error) => {
                 let keywords = error.keywords();
                 if keywords.is_empty() {
@@ -138,6 +161,7 @@ impl RequestError {
     pub fn is_expected(&self) -> bool {
         match self {
             Self::Lower(error) => error.source().is_none(),
+            Self::Store(_) => false,
             _ => true,
         }
     }
@@ -166,7 +190,12 @@ impl From<RequestError> for Fault {
         };
         let class = error.class().to_owned();
         let builtin = is_builtin(&class);
-        let module = if builtin { "builtins" } else { "heat.common.exception" };
+        let module = match &error {
+            RequestError::Store(_) => "oslo_db.exception",
+            _ if builtin => "builtins",
+            RequestError::Lower(error) => error.module(),
+            _ => "heat.common.exception",
+        };
         Fault::from(Exception {
             keyword_arguments: if builtin { Map::new() } else { error.keywords(&message) },
             arguments: error.positional(&message),

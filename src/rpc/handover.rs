@@ -38,6 +38,7 @@ pub struct Handover {
     bus: Bus,
     clock: Clock,
     own_host: String,
+    enabled: bool,
 }
 
 impl Handover {
@@ -47,12 +48,21 @@ impl Handover {
             bus,
             clock,
             own_host: own_host.to_owned(),
+            enabled: true,
+        }
+    }
+
+    /// For an operator who wants nothing passed on (`hand_over_to_python = false`).
+    pub fn disabled(peers: Peers, bus: Bus, clock: Clock, own_host: &str) -> Self {
+        Self {
+            enabled: false,
+            ..Self::new(peers, bus, clock, own_host)
         }
     }
 
     /// A request of the engine contract.
     pub async fn request(&self, frame: &Frame) -> Result<Handed, HandoverError> {
-        if frame.handovers() >= MOST_HANDOVERS {
+        if !self.enabled || frame.handovers() >= MOST_HANDOVERS {
             return Ok(Handed::NoEngine);
         }
         let living = self.living().await?;
@@ -65,6 +75,9 @@ impl Handover {
 
     /// Work on one resource.
     pub async fn work(&self, frame: &Frame) -> Result<Handed, HandoverError> {
+        if !self.enabled {
+            return Ok(Handed::NoEngine);
+        }
         let living = self.living().await?;
         let mut engines: Vec<&Peer> = living.python.iter().collect();
         rotate(&mut engines, self.chance());

@@ -11,6 +11,8 @@ use crate::messaging::{Answer, Dispatch, Fault, Request};
 
 pub use super::peers::LISTENER_TOPIC;
 
+pub const LISTENER_VERSION: &str = "1.0";
+
 const METHODS: &[(&str, Signature)] = &[
     ("listening", Signature::new(&[], &[])),
     ("send", Signature::new(&["stack_identity", "message"], &[])),

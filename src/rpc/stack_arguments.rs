@@ -16,13 +16,16 @@ pub struct StackArguments {
     pub tags: Option<Vec<String>>,
     /// A PATCH: what the request does not name stays.
     pub existing: bool,
-    pub clear_parameters: Vec<String>,
-    pub show_nested: bool,
     /// The stack is adopted, not made.
     pub adopts: bool,
 }
 
 impl StackArguments {
+    /// The parameters that a PATCH takes away.
+    pub fn cleared(given: &Map<String, Value>) -> Result<Vec<String>, RequestError> {
+        clear_parameters(given.get("clear_parameters"))
+    }
+
     pub fn read(given: &Map<String, Value>) -> Result<Self, RequestError> {
         Ok(Self {
             timeout_mins: timeout(given.get("timeout_mins"))?,
@@ -30,8 +33,6 @@ impl StackArguments {
             disable_rollback: boolean(given, "disable_rollback")?,
             tags: tags(given.get("tags"))?,
             existing: is_set(given, "existing"),
-            clear_parameters: clear_parameters(given.get("clear_parameters"))?,
-            show_nested: is_set(given, "show_nested"),
             adopts: is_set(given, "adopt_stack_data"),
         })
     }

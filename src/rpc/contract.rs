@@ -1,0 +1,233 @@
+//! Topic `engine`: the contract that heat-api calls, as one table.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+use tracing::Instrument;
+
+use super::arguments::{Arguments, Signature};
+use super::error::{NotServed, RequestError};
+use super::handover::{Handed, Handover};
+use super::{events, outputs, preview, resources, services, stacks_read, stacks_write, templates};
+use crate::convergence::engine::Convergence;
+use crate::identity::RequestContext;
+use crate::identity::policy::ResourcePolicy;
+use crate::messaging::{Answer, Dispatch, Fault, Request};
+use crate::stack::services::Services;
+
+/// The topic of the contract.
+pub const TOPIC: &str = "engine";
+/// Requests up to this version are served.
+pub const VERSION: &str = "1.36";
+
+/// What the methods of the contract work with.
+#[derive(Clone)]
+pub struct Engine {
+    pub convergence: Convergence,
+    pub policy: Arc<ResourcePolicy>,
+    pub handover: Handover,
+}
+
+/// One request, its arguments known to fit the method.
+#[derive(Debug)]
+pub struct Call {
+    pub context: RequestContext,
+    pub arguments: Arguments,
+}
+
+type Handler = for<'e> fn(&'e Engine, Call) -> BoxFuture<'e, Result<Value, RequestError>>;
+
+struct Method {
+    name: &'static str,
+    signature: Signature,
+    handler: Handler,
+}
+
+/// A method that this engine serves.
+macro_rules! method {
+    ($family:ident::$name:ident ($($required:ident),*) [$($optional:ident),*]) => {
+        Method {
+            name: stringify!($name),
+            signature: Signature::new(&[$(stringify!($required)),*], &[$(stringify!($optional)),*]),
+            handler: |engine, call| Box::pin($family::$name(engine, call)),
+        }
+    };
+}
+
+/// By name. In round brackets what a method needs, in square ones what it takes besides.
+static METHODS: &[Method] = &[
+    method!(services::authenticated_to_backend () []),
+    method!(stacks_read::count_stacks ()
+        [filters, tenant_safe, show_deleted, show_nested, show_hidden, tags, tags_any, not_tags, not_tags_any]),
+    method!(stacks_write::create_stack (stack_name, template, params, files, args)
+        [environment_files, files_container, owner_id, nested_depth, user_creds_id, stack_user_project_id,
+         parent_resource_name, template_id]),
+    method!(stacks_write::delete_stack (stack_identity) []),
+    method!(resources::describe_stack_resource(stack_identity, resource_name)[with_attr]),
+    method!(resources::describe_stack_resources (stack_identity, resource_name) []),
+    method!(resources::find_physical_resource (physical_resource_id) []),
+    method!(templates::get_environment (stack_identity) []),
+    method!(templates::get_files (stack_identity) []),
+    method!(services::get_revision () []),
+    method!(templates::get_template (stack_identity) []),
+    method!(stacks_read::identify_stack (stack_name) []),
+    method!(events::list_events (stack_identity) [filters, limit, marker, sort_keys, sort_dir, nested_depth]),
+    method!(outputs::list_outputs (stack_identity) []),
+    method!(services::list_services () []),
+    method!(resources::list_stack_resources (stack_identity) [nested_depth, with_detail, filters]),
+    method!(stacks_read::list_stacks ()
+        [limit, marker, sort_keys, sort_dir, filters, tenant_safe, show_deleted, show_nested, show_hidden, tags,
+         tags_any, not_tags, not_tags_any]),
+    method!(preview::preview_stack (stack_name, template, params, files, args) [environment_files, files_container]),
+    method!(preview::preview_update_stack (stack_identity, template, params, files, args)
+        [environment_files, files_container]),
+    method!(outputs::show_output (stack_identity, output_key) []),
+    method!(stacks_read::show_stack(stack_identity)[resolve_outputs]),
+    method!(stacks_write::stack_cancel_update(stack_identity)[cancel_with_rollback]),
+    method!(stacks_write::update_stack (stack_identity, template, params, files, args)
+        [environment_files, files_container, template_id]),
+    method!(templates::validate_template (template)
+        [params, files, environment_files, files_container, show_nested, ignorable_errors]),
+];
+
+/// Methods of the contract that only Python engines have. What those expose beyond the contract (`start`, `stop`,
+/// `wait`, `reset` and the timers) is no business of anybody on the bus and stays unknown.
+static HANDED_OVER: &[&str] = &[
+    "abandon_stack",
+    "check_software_deployment",
+    "create_software_config",
+    "create_software_deployment",
+    "delete_snapshot",
+    "delete_software_config",
+    "delete_software_deployment",
+    "export_stack",
+    "generate_template",
+    "list_resource_types",
+    "list_software_configs",
+    "list_software_deployments",
+    "list_template_functions",
+    "list_template_versions",
+    "metadata_software_deployments",
+    "migrate_convergence_1",
+    "resource_mark_unhealthy",
+    "resource_schema",
+    "resource_signal",
+    "show_snapshot",
+    "show_software_config",
+    "show_software_deployment",
+    "signal_software_deployment",
+    "stack_check",
+    "stack_list_snapshots",
+    "stack_restore",
+    "stack_resume",
+    "stack_snapshot",
+    "stack_suspend",
+    "update_software_deployment",
+];
+
+fn method(name: &str) -> Option<&'static Method> {
+    METHODS
+        .binary_search_by_key(&name, |method| method.name)
+        .ok()
+        .map(|index| &METHODS[index])
+}
+
+#[async_trait]
+impl Dispatch for Engine {
+    fn contains(&self, name: &str) -> bool {
+        method(name).is_some() || HANDED_OVER.binary_search(&name).is_ok()
+    }
+
+    async fn call(&self, request: Request) -> Result<Answer, Fault> {
+        let outcome = match method(&request.method) {
+            Some(method) => self.serve(method, &request).await,
+            None => Err(NotServed::Feature(format!("Method {}", request.method)).into()),
+        };
+        match outcome {
+            Ok(value) => Ok(Answer::Value(value)),
+            Err(RequestError::NotServed(what)) => self.hand_over(&request, what).await,
+            Err(error) => Err(self.refuse(&request.method, error)),
+        }
+    }
+}
+
+impl Engine {
+    pub fn services(&self) -> &Services {
+        &self.convergence.services
+    }
+
+    async fn serve(&self, method: &Method, request: &Request) -> Result<Value, RequestError> {
+        method
+            .signature
+            .check(&format!("EngineService.{}", method.name), &request.arguments)?;
+        let new_request_id = || format!("req-{}", self.services().clock.new_uuid());
+        let context = RequestContext::from_wire(&request.context, new_request_id)
+            .map_err(|error| RequestError::ValueError(error.to_string()))?;
+        let span = context.span();
+        let call = Call {
+            context,
+            arguments: Arguments::new(request.arguments.clone()),
+        };
+        (method.handler)(self, call).instrument(span).await
+    }
+
+    /// The next engine answers the caller; where there is none, the caller learns what is missing.
+    async fn hand_over(&self, request: &Request, what: NotServed) -> Result<Answer, Fault> {
+        match self.handover.request(&request.frame).await {
+            Ok(Handed::Over) => {
+                tracing::info!(method = request.method, "handed to a Python engine: {what}");
+                Ok(Answer::HandedOver)
+            }
+            Ok(Handed::NoEngine) => self.without_engine(&request.method, what),
+            Err(error) => {
+                tracing::error!(
+                    method = request.method,
+                    error = &error as &dyn std::error::Error,
+                    "cannot hand the request to a Python engine"
+                );
+                self.without_engine(&request.method, what)
+            }
+        }
+    }
+
+    /// What the oracle says where it does not have a type either: it finds that out while it checks a stack.
+    fn without_engine(&self, method: &str, what: NotServed) -> Result<Answer, Fault> {
+        let error = match (&what, method) {
+            (NotServed::ResourceType(_), "validate_template") => {
+                return Ok(Answer::Value(templates::unknown_type_result(&what)));
+            }
+            (
+                NotServed::ResourceType(_),
+                "create_stack" | "preview_stack" | "preview_update_stack" | "update_stack",
+            ) => RequestError::invalid_stack(what.to_string()),
+            _ => what.into(),
+        };
+        Err(self.refuse(method, error))
+    }
+
+    fn refuse(&self, method: &str, error: RequestError) -> Fault {
+        if error.is_expected() {
+            tracing::info!(method, "refused: {error}");
+        } else {
+            tracing::error!(method, error = %error.chain(), "the request failed");
+        }
+        error.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_are_sorted_and_cover_the_contract() {
+        assert!(METHODS.is_sorted_by_key(|method| method.name));
+        assert!(HANDED_OVER.is_sorted());
+        assert_eq!(METHODS.len() + HANDED_OVER.len(), 54);
+        for inner in ["start", "stop", "wait", "reset", "service_manage_report", "_get_stack"] {
+            assert!(method(inner).is_none() && HANDED_OVER.binary_search(&inner).is_err());
+        }
+    }
+}

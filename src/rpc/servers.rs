@@ -1,0 +1,107 @@
+//! The three topics of an engine, served.
+
+use std::sync::Arc;
+
+use super::contract::{self, Engine};
+use super::handover::Handover;
+use super::listener::{LISTENER_TOPIC, LISTENER_VERSION, Listener};
+use super::peers::Peers;
+use super::worker::{WORKER_TOPIC, WORKER_VERSION, Worker};
+use crate::convergence::engine::Convergence;
+use crate::identity::policy::ResourcePolicy;
+use crate::messaging::{Bus, RpcServer, ServerOptions, SetupError};
+
+/// Calls from other engines must be answered in time however busy this one is.
+const LISTENER_CONCURRENCY: usize = 64;
+
+/// What runs of an engine towards the bus.
+#[derive(Debug)]
+pub struct Servers {
+    pub contract: RpcServer,
+    pub worker: RpcServer,
+    pub listener: RpcServer,
+}
+
+impl Servers {
+    pub fn start(bus: &Bus, convergence: Convergence, policy: Arc<ResourcePolicy>) -> Result<Self, SetupError> {
+        let services = &convergence.services;
+        let settings = services.settings.clone();
+        let engine_id = services.engine_id.clone();
+        let clock = services.clock.clone();
+        let patience = settings.engine.engine_life_check_timeout;
+        let peers = Peers::new(
+            services.store.clone(),
+            services.rpc.clone(),
+            clock.clone(),
+            &engine_id,
+            patience,
+        );
+        let handover = match settings.own.hand_over_to_python {
+            true => Handover::new(peers, bus.clone(), clock, &settings.engine.host),
+            false => Handover::disabled(peers, bus.clone(), clock, &settings.engine.host),
+        };
+        let serve = |topic: &str, server: &str, version: &str, concurrency: usize| ServerOptions {
+            topic: topic.to_owned(),
+            server: server.to_owned(),
+            version: version.to_owned(),
+            concurrency,
+            prefetch: u16::try_from(concurrency).unwrap_or(u16::MAX),
+        };
+        let requests = settings.messaging.transport.executor_thread_pool_size as usize;
+        let checks = settings.own.max_concurrent_checks as usize;
+        let listener = Listener::new(convergence.running.clone());
+        let worker = Worker {
+            convergence: convergence.clone(),
+            handover: handover.clone(),
+        };
+        let engine = Engine {
+            convergence,
+            policy,
+            handover,
+        };
+        // In the order in which others may come to need them: an engine must answer for itself before it takes work.
+        Ok(Self {
+            listener: bus.serve(
+                serve(LISTENER_TOPIC, &engine_id, LISTENER_VERSION, LISTENER_CONCURRENCY),
+                Arc::new(listener),
+            )?,
+            worker: bus.serve(
+                serve(WORKER_TOPIC, &engine_id, WORKER_VERSION, checks),
+                Arc::new(worker),
+            )?,
+            contract: bus.serve(
+                serve(contract::TOPIC, &settings.engine.host, contract::VERSION, requests),
+                Arc::new(engine),
+            )?,
+        })
+    }
+
+    /// Resolves once all topics are consumed.
+    pub async fn ready(&self) {
+        for server in self.all() {
+            server.ready().await;
+        }
+    }
+
+    /// Takes no new work; what was delivered but not begun goes back to its queue. Other engines still get answers.
+    pub async fn stop_consuming(&self) {
+        self.contract.stop_consuming().await;
+        self.worker.stop_consuming().await;
+    }
+
+    /// Resolves when no request and no check is being worked on.
+    pub async fn idle(&self) {
+        self.contract.idle().await;
+        self.worker.idle().await;
+    }
+
+    pub async fn close(self) {
+        self.contract.close().await;
+        self.worker.close().await;
+        self.listener.close().await;
+    }
+
+    fn all(&self) -> [&RpcServer; 3] {
+        [&self.listener, &self.worker, &self.contract]
+    }
+}

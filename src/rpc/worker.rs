@@ -1,0 +1,203 @@
+//! Topic `engine_worker`: the work on single resources.
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tracing::Instrument;
+
+use super::arguments::{Arguments, Signature};
+use super::error::{NotServed, RequestError};
+use super::handover::{Handed, Handover};
+use crate::convergence::check::{CheckRequest, Checked};
+use crate::convergence::engine::Convergence;
+use crate::convergence::operation::Receipt;
+use crate::identity::RequestContext;
+use crate::messaging;
+use crate::messaging::{Answer, Dispatch, Fault, Request};
+use crate::resource::failure::Failure;
+use crate::stack::node::{Node, Subject};
+
+pub use crate::convergence::worker_client::{WORKER_TOPIC, WORKER_VERSION};
+
+const CHECK: &str = "check_resource";
+const CANCEL: &str = "cancel_check_resource";
+const DELETE_SNAPSHOT: &str = "check_resource_delete_snapshot";
+
+const METHODS: &[(&str, Signature)] = &[
+    (
+        CHECK,
+        Signature::new(
+            &[
+                "resource_id",
+                "current_traversal",
+                "data",
+                "is_update",
+                "adopt_stack_data",
+            ],
+            &[
+                "converge",
+                "skip_propagate",
+                "accumulated_failures",
+                "node_type",
+                "abandon",
+            ],
+        ),
+    ),
+    (CANCEL, Signature::new(&["stack_id"], &[])),
+    (
+        DELETE_SNAPSHOT,
+        Signature::new(
+            &["snapshot_id", "resource_name"],
+            &["start_time", "is_stack_delete", "current_traversal"],
+        ),
+    ),
+];
+
+#[derive(Clone)]
+pub struct Worker {
+    pub convergence: Convergence,
+    pub handover: Handover,
+}
+
+/// Acknowledges a message once its work is recorded, so that a crash before that brings it back.
+struct Delivery(messaging::Receipt);
+
+#[async_trait]
+impl Receipt for Delivery {
+    async fn acknowledge(&self) {
+        self.0.acknowledge().await;
+    }
+}
+
+#[async_trait]
+impl Dispatch for Worker {
+    fn contains(&self, method: &str) -> bool {
+        METHODS.iter().any(|(name, _)| *name == method)
+    }
+
+    async fn call(&self, request: Request) -> Result<Answer, Fault> {
+        self.work(&request).await.map_err(|error| {
+            tracing::error!(method = request.method, error = %error.chain(), "the work failed");
+            Fault::from(error)
+        })
+    }
+}
+
+impl Worker {
+    async fn work(&self, request: &Request) -> Result<Answer, RequestError> {
+        let Some((name, signature)) = METHODS.iter().find(|(name, _)| *name == request.method) else {
+            return Err(RequestError::TypeError(format!(
+                "{} is no method of a worker",
+                request.method
+            )));
+        };
+        signature.check(&format!("WorkerService.{name}"), &request.arguments)?;
+        let arguments = Arguments::new(request.arguments.clone());
+        match *name {
+            CANCEL => {
+                self.convergence.running.cancel(arguments.required_text("stack_id")?);
+                Ok(Answer::Value(Value::Null))
+            }
+            CHECK => self.check(request, &arguments).await,
+            _ => self.hand_over(request, "snapshots").await,
+        }
+    }
+
+    async fn check(&self, request: &Request, arguments: &Arguments) -> Result<Answer, RequestError> {
+        let clock = &self.convergence.services.clock;
+        let new_request_id = || format!("req-{}", clock.new_uuid());
+        let context = RequestContext::from_wire(&request.context, new_request_id)
+            .map_err(|error| RequestError::ValueError(error.to_string()))?;
+        let check = check_request(arguments)?;
+        let receipt = Delivery(request.receipt());
+        let span = context.span();
+        let checked = self
+            .convergence
+            .check_resource(&context, &check, &receipt)
+            .instrument(span)
+            .await?;
+        match checked {
+            Checked::Done => Ok(Answer::Value(Value::Null)),
+            Checked::NotServed(reason) => match self.handover.work(&request.frame).await {
+                Ok(Handed::Over) => {
+                    tracing::info!(node = %check.node, "handed to a Python engine: {reason}");
+                    Ok(Answer::HandedOver)
+                }
+                Ok(Handed::NoEngine) => {
+                    let failure = Failure::terminal("EntityNotFound", reason);
+                    self.convergence.fail_unserved(&context, &check, &failure).await?;
+                    Ok(Answer::Value(Value::Null))
+                }
+                Err(error) => {
+                    // The frame is still ours and unanswered: another engine, or we in a while, may have more luck.
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "cannot hand the work over; put back"
+                    );
+                    request.requeue().await;
+                    Ok(Answer::HandedOver)
+                }
+            },
+        }
+    }
+
+    async fn hand_over(&self, request: &Request, what: &str) -> Result<Answer, RequestError> {
+        match self.handover.work(&request.frame).await {
+            Ok(Handed::Over) => Ok(Answer::HandedOver),
+            Ok(Handed::NoEngine) => Err(NotServed::Feature(format!("Work on {what}")).into()),
+            Err(error) => {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "cannot hand the work over; put back"
+                );
+                request.requeue().await;
+                Ok(Answer::HandedOver)
+            }
+        }
+    }
+}
+
+fn check_request(arguments: &Arguments) -> Result<CheckRequest, RequestError> {
+    let is_snapshot = arguments.text("node_type")? == Some("snapshot");
+    let id = arguments.value("resource_id");
+    let subject = match is_snapshot {
+        true => id.and_then(Value::as_str).map(|id| Subject::Snapshot(id.to_owned())),
+        false => arguments.integer("resource_id")?.map(Subject::Resource),
+    };
+    let subject = subject.ok_or_else(|| RequestError::ValueError("resource_id names nothing".to_owned()))?;
+    Ok(CheckRequest {
+        node: Node {
+            subject,
+            is_update: arguments.flag("is_update", false),
+        },
+        traversal: arguments.required_text("current_traversal")?.to_owned(),
+        input_data: arguments.value("data").cloned().unwrap_or_default(),
+        adopt_stack_data: arguments.value("adopt_stack_data").cloned().unwrap_or_default(),
+        converge: arguments.flag("converge", false),
+        skip_propagate: arguments.flag("skip_propagate", false),
+        accumulated_failures: arguments.map("accumulated_failures")?.cloned(),
+        abandon: arguments.flag("abandon", false),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_frame_of_the_python_engine_is_understood() {
+        let Value::Object(arguments) = json!({
+            "resource_id": 6209, "current_traversal": "3e23", "data": {"input_data": {}}, "is_update": true,
+            "adopt_stack_data": null, "converge": false, "skip_propagate": false, "accumulated_failures": null,
+            "node_type": "resource", "abandon": false
+        }) else {
+            unreachable!()
+        };
+        METHODS[0].1.check("WorkerService.check_resource", &arguments).unwrap();
+        let check = check_request(&Arguments::new(arguments)).unwrap();
+        assert_eq!(check.node, Node::update(6209));
+        assert_eq!(check.input_data, json!({"input_data": {}}));
+        assert!(check.adopt_stack_data.is_null() && check.accumulated_failures.is_none());
+    }
+}
