@@ -8,6 +8,7 @@ use super::sync_point::{Arrived, Ready, key_of, stack_key};
 use super::worker_client::{CheckMessage, check_resource};
 use crate::identity::RequestContext;
 use crate::stack::Stack;
+use crate::resource::state::Status;
 use crate::stack::error::StackError;
 use crate::stack::node::{Node, Subject};
 use crate::store::{Deleted, Scope};
@@ -107,8 +108,10 @@ impl Convergence {
         {
             Arrived::NoSyncPoint => Ok(Told::Nobody),
             Arrived::Waiting => Ok(Told::Everybody),
-            Arrived::Ready(_) => {
-                self.mark_complete(context, stack).await?;
+            Arrived::Ready(ready) => {
+                if ready.news || self.is_still_in_progress(stack).await? {
+                    self.mark_complete(context, stack).await?;
+                }
                 Ok(Told::Everybody)
             }
         }
@@ -167,6 +170,11 @@ impl Convergence {
                 Ok(())
             }
         }
+    }
+
+    async fn is_still_in_progress(&self, stack: &Stack) -> Result<bool, StackError> {
+        let status = self.services.store.stack_get_status(stack.id()).await?;
+        Ok(status.is_some_and(|status| status.status.as_deref() == Some(Status::InProgress.as_str())))
     }
 
     /// Whether a node that was ready before has neither finished nor begun, so that its message must have been lost.

@@ -1,17 +1,129 @@
-//! The engine inside the daemon.
+//! The engine inside the daemon: everything connected, in the order in which it is needed, and ended in the reverse.
+
+use std::sync::Arc;
 
 use thiserror::Error;
+use tokio_util::task::TaskTracker;
 
 use super::Daemon;
+use super::service_row::ServiceRow;
+use crate::clock::Clock;
+use crate::cloud::{Cloud, CloudOptions, TransportSetupError};
+use crate::convergence::engine::Convergence;
+use crate::identity::crypt::{CryptError, EncryptionKey};
+use crate::identity::policy::{PolicyFileError, ResourcePolicy};
+use crate::messaging::{Bus, Notifier, Options, SetupError};
+use crate::rpc::servers::Servers;
+use crate::settings::Settings;
+use crate::stack::services::Services;
+use crate::stack::templates::Templates;
+use crate::store::{DatabaseOptions, Store, StoreError};
 
 /// Why the engine could not start or go on.
 #[derive(Debug, Error)]
-pub enum EngineError {}
+pub enum EngineError {
+    #[error("[database] connection is not set")]
+    NoDatabase,
+    #[error("the database cannot be used")]
+    Store(#[from] StoreError),
+    #[error("the message bus cannot be used")]
+    Messaging(#[from] SetupError),
+    #[error("[DEFAULT] auth_encryption_key cannot be used")]
+    EncryptionKey(#[from] CryptError),
+    #[error("the clients of OpenStack services cannot be set up")]
+    Cloud(#[from] TransportSetupError),
+    #[error("the policy file cannot be used")]
+    Policy(#[from] PolicyFileError),
+}
 
 /// Serve until the order to stop.
 pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
-    daemon.ready();
-    daemon.shutdown.soft().cancelled().await;
-    daemon.drain().await;
+    let bus = open_bus(&daemon.settings)?;
+    let services = connect(&daemon, &bus).await?;
+    let policy = Arc::new(read_policy(&daemon.settings)?);
+    let row = ServiceRow::enter(&services).await?;
+    let convergence = Convergence::new(services.clone());
+    let servers = Servers::start(&bus, convergence, policy)?;
+    let reports = daemon.shutdown.spawn(row.clone().keep_up(daemon.shutdown.soft().clone()));
+
+    tokio::select! {
+        () = servers.ready() => {
+            tracing::info!(engine_id = services.engine_id, "all topics are served");
+            daemon.ready();
+            daemon.watch(|| true);
+            daemon.shutdown.soft().cancelled().await;
+        }
+        () = daemon.shutdown.soft().cancelled() => {}
+    }
+    servers.stop_consuming().await;
+    if reports.await.is_err() {
+        tracing::error!("the timer of the service report broke off");
+    }
+    row.leave().await;
+    finish_work(&daemon, &services, &servers).await;
+    servers.close().await;
+    services.notifier.flushed().await;
+    bus.close().await;
+    services.store.close().await;
     Ok(())
+}
+
+fn open_bus(settings: &Settings) -> Result<Bus, EngineError> {
+    let mut options = Options::new(&settings.messaging);
+    options.connection_name = format!("heat-engine-rs:{}:{}", settings.engine.host, std::process::id());
+    options.max_frame_bytes = settings.own.max_message_bytes;
+    Ok(Bus::open(options, Clock::system())?)
+}
+
+async fn connect(daemon: &Daemon, bus: &Bus) -> Result<Services, EngineError> {
+    let settings = daemon.settings.clone();
+    let clock = Clock::system();
+    let key = EncryptionKey::new(settings.engine.auth_encryption_key.clone(), clock.clone())?;
+    let database = DatabaseOptions::from_settings(&settings.database).ok_or(EngineError::NoDatabase)?;
+    let store = Store::connect(&database, clock.clone()).await?;
+    let encrypt = settings.engine.encrypt_parameters_and_properties;
+    Ok(Services {
+        engine_id: clock.new_uuid(),
+        rpc: bus.rpc_client(),
+        notifier: Notifier::start(&settings.messaging.notifications, bus, clock.clone())?,
+        cloud: Cloud::new(CloudOptions::from(&*settings), clock.clone())?,
+        templates: Templates::new(store.clone(), key.clone(), encrypt),
+        background: TaskTracker::new(),
+        key,
+        settings,
+        clock,
+        store,
+    })
+}
+
+fn read_policy(settings: &Settings) -> Result<ResourcePolicy, EngineError> {
+    let file = settings.find_file(&settings.policy.policy_file);
+    Ok(ResourcePolicy::read(file, settings.policy.policy_dirs.clone())?)
+}
+
+/// Lets requests, checks and the starts of traversals come to their end, within the grace period.
+async fn finish_work(daemon: &Daemon, services: &Services, servers: &Servers) {
+    let background = services.background.clone();
+    background.close();
+    let hard = daemon.shutdown.hard().clone();
+    let work = async {
+        servers.idle().await;
+        background.wait().await;
+    };
+    let wait = async {
+        tokio::select! {
+            () = work => {}
+            () = hard.cancelled() => {}
+            () = over(daemon.settings.grace_period()) => {}
+        }
+    };
+    wait.await;
+    daemon.drain().await;
+}
+
+async fn over(grace: Option<std::time::Duration>) {
+    match grace {
+        Some(grace) => tokio::time::sleep(grace).await,
+        None => std::future::pending().await,
+    }
 }

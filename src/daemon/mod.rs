@@ -7,6 +7,7 @@
 pub mod engine;
 pub mod lifecycle;
 pub mod logging;
+pub mod service_row;
 pub mod signals;
 pub mod systemd;
 

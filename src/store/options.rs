@@ -11,6 +11,7 @@ use secrecy::{ExposeSecret, SecretString};
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
 use super::retry::RetryLimits;
+use crate::settings::DatabaseSettings;
 
 /// Prepared statements that a connection keeps. The server has one budget for all connections of all engines
 /// (`max_prepared_stmt_count`), and each connection uses a few statements over and over.
@@ -57,6 +58,30 @@ impl DatabaseOptions {
             connect_retry_interval: Duration::from_secs(10),
             retry: RetryLimits::default(),
         }
+    }
+
+    /// `None` if no connection is configured: there is no default that could be right.
+    pub fn from_settings(settings: &DatabaseSettings) -> Option<Self> {
+        let unlimited = |limit: i64| u32::try_from(limit).ok();
+        let defaults = Self::new(settings.connection.as_ref()?.expose_secret());
+        Some(Self {
+            connection_parameters: settings.connection_parameters.clone(),
+            sql_mode: Some(settings.mysql_sql_mode.clone()).filter(|mode| !mode.is_empty()),
+            wsrep_sync_wait: settings.mysql_wsrep_sync_wait,
+            max_pool_size: settings.max_pool_size,
+            max_overflow: settings.max_overflow.map_or(defaults.max_overflow, unlimited),
+            pool_timeout: settings.pool_timeout.unwrap_or(defaults.pool_timeout),
+            connection_recycle_time: u64::try_from(settings.connection_recycle_time).ok().map(Duration::from_secs),
+            max_connect_retries: unlimited(settings.max_retries),
+            connect_retry_interval: settings.retry_interval,
+            retry: RetryLimits {
+                max_retries: unlimited(settings.db_max_retries),
+                interval: settings.db_retry_interval,
+                increasing: settings.db_inc_retry_interval,
+                max_interval: settings.db_max_retry_interval,
+            },
+            ..defaults
+        })
     }
 
     pub(super) fn connect_options(&self) -> Result<MySqlConnectOptions, ConnectionStringError> {
