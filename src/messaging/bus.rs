@@ -151,7 +151,7 @@ impl Bus {
         self.shared.publisher.publish(&outgoing, None).await
     }
 
-    /// Deletes a queue that nobody will read again. False if somebody reads it, if it holds messages, or if it is gone.
+    /// Deletes a queue that nobody will read again. False if somebody reads it, or if it holds messages.
     pub async fn delete_idle_queue(&self, name: &str) -> Result<bool, PublishError> {
         self.shared.publisher.delete_idle_queue(name).await
     }

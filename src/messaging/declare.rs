@@ -119,7 +119,7 @@ async fn try_queue(live: &Live, queue: &QueueDeclaration) -> Result<(), DeclareE
     Ok(())
 }
 
-/// Deletes a queue that has neither consumers nor messages. False if it has, or is not there.
+/// Deletes a queue that has neither consumers nor messages. False if it has. (One that is not there counts as deleted.)
 pub(super) async fn delete_idle_queue(live: &Live, name: &str) -> Result<bool, DeclareError> {
     let channel = live.channel().await?;
     let options = QueueDeleteOptions {
@@ -129,7 +129,7 @@ pub(super) async fn delete_idle_queue(live: &Live, name: &str) -> Result<bool, D
     };
     match channel.queue_delete(short(name)?, options).await {
         Ok(_) => Ok(true),
-        Err(error) if matches!(reply_code(&error), Some(PRECONDITION_FAILED | NOT_FOUND)) => Ok(false),
+        Err(error) if reply_code(&error) == Some(PRECONDITION_FAILED) => Ok(false),
         Err(error) => Err(error.into()),
     }
 }

@@ -1,0 +1,7 @@
+//! The wire against RabbitMQ and the real oslo.messaging.
+
+mod methods;
+mod peer;
+mod rpc;
+mod topology;
+mod trouble;
