@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::compression::Compression;
 use super::connection::{Link, LinkState};
 use super::options::Options;
 use super::publisher::{Destination, Outgoing, Publisher};
@@ -65,6 +66,7 @@ pub struct Bus {
 pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) topology: Topology,
+    pub(super) compression: Compression,
     pub(super) clock: Clock,
     pub(super) publisher: Publisher,
     pub(super) queue_names: QueueNames,
@@ -87,12 +89,14 @@ impl Bus {
     pub fn open(mut options: Options, clock: Clock) -> Result<Self, SetupError> {
         let url = options.resolve()?;
         let tls = tls::connector(&options.rabbit)?;
+        let compression = Compression::named(options.rabbit.kombu_compression.as_deref())?;
         let closed = CancellationToken::new();
         let link = |purpose| Link::start(&options, &url, tls.clone(), purpose, clock.clone(), closed.clone());
         let (publishing, consuming) = (link("publishing"), link("consuming"));
         Ok(Self {
             shared: Arc::new(Shared {
                 topology: Topology::new(&options),
+                compression,
                 publisher: Publisher::new(publishing.clone()),
                 queue_names: QueueNames::new(&options.rabbit, clock.clone()),
                 consuming,

@@ -1,8 +1,10 @@
 //! The JSON of a frame: oslo.messaging's envelope 2.0 and the message in it.
 
 use bytes::Bytes;
+use lapin::BasicProperties;
 use serde_json::{Map, Value};
 
+use super::compression::{self, Undecodable};
 use super::version;
 use crate::python::json::dumps;
 
@@ -15,8 +17,8 @@ const ENVELOPE_VERSION: &str = "2.0";
 pub(super) enum Unreadable {
     #[error("it has {size} bytes, more than the {limit} allowed")]
     TooLarge { size: usize, limit: usize },
-    #[error("it is compressed, which is not supported")]
-    Compressed,
+    #[error("it cannot be decompressed")]
+    Compressed(#[from] Undecodable),
     #[error("its {part} is not JSON")]
     NotJson {
         part: &'static str,
@@ -43,8 +45,16 @@ pub(super) fn bare(message: Map<String, Value>) -> Bytes {
     dumps(&Value::Object(message)).into()
 }
 
-/// Takes the message out of a body. A body without an envelope is a message itself.
-pub(super) fn open(body: &[u8], limit: usize) -> Result<Map<String, Value>, Unreadable> {
+/// Takes the message out of a frame's body.
+pub(super) fn read(body: &[u8], properties: &BasicProperties, limit: usize) -> Result<Map<String, Value>, Unreadable> {
+    match compression::header(properties) {
+        None => open(body, limit),
+        Some(name) => open(&compression::undo(&name, body, limit)?, limit),
+    }
+}
+
+/// A body without an envelope is a message itself.
+fn open(body: &[u8], limit: usize) -> Result<Map<String, Value>, Unreadable> {
     if body.len() > limit {
         return Err(Unreadable::TooLarge {
             size: body.len(),

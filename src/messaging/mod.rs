@@ -5,6 +5,7 @@
 //! frames) equals what a Python engine under the same options makes, for both kinds share it.
 
 mod bus;
+mod compression;
 mod connection;
 mod declare;
 mod envelope;

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, watch};
 
 use super::bus::{Bus, PublishError, SetupError};
 use super::envelope;
-use super::publisher::{Destination, Outgoing, properties};
+use super::publisher::{Destination, Outgoing};
 use super::queue_manager::hex_id;
 use super::request::pack_context;
 use crate::clock::Clock;
@@ -203,14 +203,9 @@ impl Publisher {
                 for topic in &self.topics {
                     let queue = format!("{topic}.{}", notification.priority);
                     let queue = self.bus.shared.topology.notification_queue(&queue);
-                    self.publish(&Outgoing {
-                        routing_key: queue.name.clone(),
-                        to: Destination::Kept(Box::new(queue)),
-                        mandatory: false,
-                        body: body.clone(),
-                        properties: properties(None),
-                    })
-                    .await;
+                    let (name, to) = (queue.name.clone(), Destination::Kept(Box::new(queue)));
+                    self.publish(&Outgoing::new(to, name, body.clone(), self.bus.shared.compression))
+                        .await;
                 }
             }
             self.done.send_modify(|count| *count += 1);

@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use super::bus::PublishError;
+use super::compression::Compression;
 use super::connection::{Link, Live};
 use super::declare::{self, DeclareError, declare_exchange, declare_queue, short};
 use super::topology::{ExchangeDeclaration, QueueDeclaration};
@@ -58,17 +59,39 @@ impl Destination {
     }
 }
 
-/// The properties of a frame that oslo.messaging sends.
-pub(super) fn properties(expiration: Option<Duration>) -> BasicProperties {
-    let properties = BasicProperties::default()
+fn properties() -> BasicProperties {
+    BasicProperties::default()
         .with_content_type("application/json".into())
         .with_content_encoding("utf-8".into())
         .with_headers(FieldTable::default())
         .with_delivery_mode(2)
-        .with_priority(0);
-    match expiration {
-        Some(expiration) => properties.with_expiration(expiration.as_millis().to_string().into()),
-        None => properties,
+        .with_priority(0)
+}
+
+impl Outgoing {
+    /// A frame as oslo.messaging sends it.
+    pub(super) fn new(to: Destination, routing_key: String, body: Bytes, compression: Compression) -> Self {
+        let (body, properties) = compression.apply(body, properties());
+        Self {
+            to,
+            routing_key,
+            mandatory: false,
+            body,
+            properties,
+        }
+    }
+
+    pub(super) fn mandatory(mut self, mandatory: bool) -> Self {
+        self.mandatory = mandatory;
+        self
+    }
+
+    /// The broker drops it if nobody has taken it by then.
+    pub(super) fn expires_after(mut self, time: Option<Duration>) -> Self {
+        if let Some(time) = time {
+            self.properties = self.properties.with_expiration(time.as_millis().to_string().into());
+        }
+        self
     }
 }
 

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::bus::{Bus, PublishError};
 use super::envelope;
 use super::fault::Fault;
-use super::publisher::{Destination, Outgoing, properties};
+use super::publisher::{Destination, Outgoing};
 use super::queue_manager::hex_id;
 use super::request::ReplyAddress;
 
@@ -93,13 +93,14 @@ impl Replies {
         message.insert("ending".to_owned(), ending.into());
         message.insert("_msg_id".to_owned(), to.message_id.as_str().into());
         message.insert("_unique_id".to_owned(), hex_id(&self.bus.shared.clock).into());
-        Outgoing {
-            to: Destination::DefaultExchange,
-            routing_key: to.queue.clone(),
-            mandatory: true,
-            body: envelope::seal(message),
-            properties: properties(None),
-        }
+        let compression = self.bus.shared.compression;
+        Outgoing::new(
+            Destination::DefaultExchange,
+            to.queue.clone(),
+            envelope::seal(message),
+            compression,
+        )
+        .mandatory(true)
     }
 
     fn is_gone(&self, queue: &str) -> bool {

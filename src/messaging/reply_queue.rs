@@ -133,7 +133,7 @@ impl Reader {
     }
 
     fn pass_on(&self, delivery: &Delivery) {
-        let reply = match envelope::open(&delivery.data, self.max_frame_bytes) {
+        let reply = match envelope::read(&delivery.data, &delivery.properties, self.max_frame_bytes) {
             Ok(reply) => reply,
             Err(error) => {
                 let error = &error as &dyn std::error::Error;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::bus::{Bus, PublishError, SetupError};
 use super::envelope;
 use super::fault::Fault;
-use super::publisher::{Destination, Outgoing, properties};
+use super::publisher::{Destination, Outgoing};
 use super::queue_manager::hex_id;
 use super::reply_queue::Expectation;
 use super::request::pack_context;
@@ -176,14 +176,16 @@ impl RpcClient {
         } else {
             (topology.control_exchange(), target.routing_key())
         };
-        Outgoing {
-            to: Destination::Exchange(exchange),
+        let compression = self.bus.shared.compression;
+        // That nobody listens is nothing special for a message to all who do.
+        Outgoing::new(
+            Destination::Exchange(exchange),
             routing_key,
-            // That nobody listens is nothing special for a message to all who do.
-            mandatory: !target.fanout,
-            body: envelope::seal(message),
-            properties: properties(expiration),
-        }
+            envelope::seal(message),
+            compression,
+        )
+        .mandatory(!target.fanout)
+        .expires_after(expiration)
     }
 }
 

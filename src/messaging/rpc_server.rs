@@ -330,16 +330,8 @@ async fn handle(shared: Arc<Shared>, delivery: Delivery, place: OwnedSemaphorePe
 
 /// Takes the request out of a frame. A frame that holds none is logged and dropped; nobody else can do more with it.
 async fn read(shared: &Shared, delivery: &Delivery, settlement: &Settlement) -> Option<Incoming> {
-    let compressed = delivery
-        .properties
-        .headers()
-        .as_ref()
-        .is_some_and(|headers| headers.inner().keys().any(|name| name.as_str() == "compression"));
-    let message = if compressed {
-        Err(envelope::Unreadable::Compressed)
-    } else {
-        envelope::open(&delivery.data, shared.bus.options().max_frame_bytes)
-    };
+    let limit = shared.bus.options().max_frame_bytes;
+    let message = envelope::read(&delivery.data, &delivery.properties, limit);
     let message = match message {
         Ok(message) => message,
         Err(error) => {

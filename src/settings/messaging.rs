@@ -53,7 +53,7 @@ pub const RABBIT_OPTIONS: &[OptionSpec] = &[
     integer("rabbit_transient_queues_ttl", "1800").min(0),
     integer("rabbit_qos_prefetch_count", "0"),
     integer("heartbeat_timeout_threshold", "60"),
-    integer("heartbeat_rate", "3"),
+    integer("heartbeat_rate", "3").instead("heartbeats are sent twice in heartbeat_timeout_threshold"),
     boolean("direct_mandatory_flag", true).instead("replies are always mandatory, as in the Python engine"),
     boolean("enable_cancel_on_failover", false),
     boolean("use_queue_manager", false),
@@ -106,7 +106,7 @@ pub struct RabbitSettings {
     pub kombu_reconnect_delay: Duration,
     #[serde(deserialize_with = "typed::seconds")]
     pub kombu_reconnect_splay: Duration,
-    /// `gzip` or `bz2`: bodies of published messages are compressed.
+    /// `gzip`: bodies of published messages are compressed.
     pub kombu_compression: Option<String>,
     #[serde(deserialize_with = "typed::seconds")]
     pub kombu_missing_consumer_retry_timeout: Duration,

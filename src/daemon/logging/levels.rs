@@ -37,7 +37,8 @@ pub fn targets(settings: &LoggingSettings) -> Targets {
             targets = targets.with_target(target, level);
         }
     }
-    targets
+    // It prints frames that no queue takes with all that is in them, tokens too; messaging says what there is to say.
+    targets.with_target("lapin::returned_messages", LevelFilter::OFF)
 }
 
 fn counterparts(logger: &str) -> Vec<String> {

@@ -1,5 +1,6 @@
 //! The wire against RabbitMQ and the real oslo.messaging.
 
+mod encryption;
 mod methods;
 mod peer;
 mod rpc;

@@ -366,3 +366,37 @@ async fn ping_is_answered_where_it_is_enabled() {
     let answer = peer.call(json!({"topic": "engine"}), "oslo_rpc_server_ping", json!({}));
     assert_eq!(answer, json!({"result": "pong"}));
 }
+
+/// Whoever compresses is understood, whether we do or not.
+#[rstest]
+#[case("gzip", "")]
+#[case("", "kombu_compression=gzip")]
+#[case("gzip", "kombu_compression=gzip")]
+#[tokio::test(flavor = "multi_thread")]
+async fn compressed_frames_are_read_and_sent(#[case] theirs: &str, #[case] ours: &str) {
+    let vhost = Lab::get().fresh_vhost("compression");
+    let bus = methods::bus(&vhost, ours);
+    let _server = serve(&bus, "rust").await;
+    let options = if theirs.is_empty() {
+        json!({})
+    } else {
+        json!({"kombu_compression": theirs})
+    };
+    let mut peer = Peer::start(&vhost, &options);
+    peer.ask(
+        "serve",
+        json!({"topic": "engine", "server": "python", "version": "1.36"}),
+    );
+    let arguments = json!({"text": "größe".repeat(1000)});
+    let to_us = json!({"topic": "engine", "server": "rust", "version": "1.0"});
+    assert_eq!(
+        peer.call(to_us, "echo", arguments.clone())["result"]["arguments"],
+        arguments
+    );
+    let target = Target::topic("engine", "1.0").server("python");
+    let client = bus.rpc_client();
+    let answer = client
+        .call(&target, "echo", object(arguments.clone()), &Default::default(), TIMEOUT)
+        .await;
+    assert_eq!(answer.unwrap()["arguments"], arguments);
+}
