@@ -1,0 +1,152 @@
+"""Runs the scenarios on an oracle and on another rig, and compares. `run` starts it."""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'lab'))
+
+import compare  # noqa: E402
+import normalise  # noqa: E402
+import record  # noqa: E402
+import rig as lab  # noqa: E402
+import scenarios  # noqa: E402
+import selfcheck  # noqa: E402
+
+
+# Else a service that refuses is asked for more than a minute.
+OPTIONS = '[DEFAULT]\naction_retry_limit = 2\n'
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('names', nargs='*', help='scenarios, or families of them; all without')
+    parser.add_argument('--oracle', default='python', choices=sorted(lab.KINDS))
+    parser.add_argument('--ours', default='rust', choices=sorted(lab.KINDS), help='python: shows that the comparison is fair')
+    parser.add_argument('--mixed', action='store_true', help='also where a Python engine and ours share the work')
+    parser.add_argument('--list', action='store_true', help='name the scenarios and end')
+    parser.add_argument('--attempts', type=int, default=3, help='how often a scenario may be tried (Python threads race)')
+    parser.add_argument('--differences', type=int, default=12, help='how many to show of each scenario')
+    parser.add_argument('--keep', metavar='DIRECTORY', help='logs, and the records as JSON')
+    return parser.parse_args()
+
+
+class Side:
+    """A rig with what is needed to run scenarios on it."""
+
+    def __init__(self, label, kind, directory, tenant):
+        self.label = label
+        self.tenant = tenant
+        self.rig = lab.Rig(label, kind, directory, OPTIONS)
+        self.known = {
+            tenant.project_id: '<project>', tenant.name: '<tenant>', self.rig.name: '<rig>',
+            lab.LAB['LAB_KEYSTONE_URL']: '<keystone>', '-' + label: '-<side>',
+        }
+        self.known.update({user_id: '<user %s>' % name for name, user_id in tenant.user_ids.items()})
+
+    def start(self):
+        self.rig.start()
+        self.bus = record.Bus(self.rig)
+        self.known[self.rig.api_url] = '<api>'
+        return self
+
+    def run(self, scenario):
+        raw = record.run(scenario, self.rig, self.bus, self.tenant)
+        return normalise.normalise(raw, self.known)
+
+
+class Comparison:
+    def __init__(self, options, directory):
+        self.options = options
+        self.directory = directory
+        self.tenant = lab.Tenant('conformance-%d' % os.getpid())
+        self.printing = threading.Lock()
+        self.first_record = None
+        self.results = {}                       # (scenario, side) -> (number of differences, attempts)
+
+    def sides(self, mixed):
+        wanted = [('oracle', self.options.oracle), ('ours', self.options.ours)]
+        if mixed:
+            wanted.append(('mixed', 'mixed'))
+        # One after the other: signals and threads aside, three starts at once take longer on a small machine.
+        return [Side(label, kind, self.directory, self.tenant).start() for label, kind in wanted]
+
+    def run(self, chosen):
+        with_mixed = self.options.mixed and any(s.mixed for s in chosen)
+        oracle, *others = self.sides(with_mixed)
+        with concurrent.futures.ThreadPoolExecutor(1 + len(others)) as pool:
+            for scenario in chosen:
+                self.run_one(pool, scenario, oracle, [o for o in others if o.label == 'ours' or scenario.mixed])
+
+    def run_one(self, pool, scenario, oracle, others):
+        started = time.monotonic()
+        pending = list(others)
+        found = {}
+        for attempt in range(1, self.options.attempts + 1):
+            records = {side.label: pool.submit(side.run, scenario) for side in [oracle] + pending}
+            records = {label: future.result() for label, future in records.items()}
+            self.first_record = self.first_record or records['oracle']
+            self.keep(scenario, records)
+            for side in list(pending):
+                without = ('frames',) if scenario.frames_by_chance or side.label == 'mixed' else ()
+                found[side.label] = compare.compare(records['oracle'], records[side.label], without)
+                self.results[scenario.__name__, side.label] = (len(found[side.label]), attempt)
+                if not found[side.label]:
+                    pending.remove(side)
+            if not pending:
+                break
+        with self.printing:
+            for side in others:
+                self.report(scenario, side, found[side.label], time.monotonic() - started)
+
+    def report(self, scenario, side, found, seconds):
+        count, attempt = self.results[scenario.__name__, side.label]
+        remark = '' if attempt == 1 or count else '  (at attempt %d)' % attempt
+        print('%-8s %-52s %6.1f s%s' % ('ok' if not count else 'DIFFERS', '%s [%s]' % (scenario.__name__, side.label), seconds, remark))
+        for difference in found[:self.options.differences]:
+            print('    ' + compare.show(difference))
+        if count > self.options.differences:
+            print('    and %d more' % (count - self.options.differences))
+        sys.stdout.flush()
+
+    def keep(self, scenario, records):
+        if self.options.keep:
+            for label, lines in records.items():
+                path = pathlib.Path(self.options.keep) / label / (scenario.__name__ + '.json')
+                path.write_text(json.dumps(lines, indent=1, ensure_ascii=False))
+
+
+def main():
+    options = arguments()
+    known = scenarios.load()
+    if options.list:
+        for scenario in known.values():
+            print('%-15s %-52s %s' % (scenario.family, scenario.__name__, 'mixed' if scenario.mixed else ''))
+        return 0
+    unknown = set(options.names) - set(known) - {s.family for s in known.values()}
+    if unknown:
+        sys.exit('no such scenario: ' + ', '.join(sorted(unknown)))
+    chosen = [s for s in known.values() if not options.names or s.__name__ in options.names or s.family in options.names]
+    lab.sweep()
+    directory = options.keep or tempfile.mkdtemp(prefix='conformance-', dir=lab.LAB_DIR / 'logs')
+    comparison = Comparison(options, directory)
+    comparison.run(chosen)
+    blind = selfcheck.blind_spots(comparison.first_record)
+    for spot in blind:
+        print('BLIND    the comparison does not see: ' + spot)
+    failed = sum(1 for count, _ in comparison.results.values() if count) + len(blind)
+    later = sum(1 for count, attempt in comparison.results.values() if not count and attempt > 1)
+    print('\nlogs: %s' % directory)
+    if later:
+        print('%d needed more than one attempt' % later)
+    print('%d passed, %d failed' % (len(comparison.results) + len(selfcheck.CHANGES) - failed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
