@@ -45,7 +45,7 @@ class Side:
         self.rig = lab.Rig(label, kind, directory, OPTIONS)
         self.known = {
             tenant.project_id: '<project>', tenant.name: '<tenant>', self.rig.name: '<rig>',
-            lab.LAB['LAB_KEYSTONE_URL']: '<keystone>', '-' + label: '-<side>',
+            lab.LAB['LAB_KEYSTONE_URL']: '<keystone>',
         }
         self.known.update({user_id: '<user %s>' % name for name, user_id in tenant.user_ids.items()})
 
@@ -56,8 +56,8 @@ class Side:
         return self
 
     def run(self, scenario):
-        raw = record.run(scenario, self.rig, self.bus, self.tenant)
-        return normalise.normalise(raw, self.known)
+        raw, unique_names = record.run(scenario, self.rig, self.bus, self.tenant)
+        return normalise.normalise(raw, self.known | unique_names)
 
 
 class Comparison:

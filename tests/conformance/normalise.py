@@ -30,6 +30,7 @@ PATTERNS = (
     (re.compile(r'\b[0-9a-f]{64}\b'), '<hex 64>'),
     (re.compile(r'\bat 0x[0-9a-f]+\b'), 'at <address>'),
 )
+CUT_HEX = re.compile(r'\b(?=[a-f]*\d)[0-9a-f]{8,31}\Z')               # where a reason was cut to a column's length
 CIRCLE = re.compile(r'(Circular Dependency Found: \{)(.*)\}')        # a set, printed
 PHYSICAL_NAME = re.compile(r'(.+-)([a-z0-9]{12})')
 NODE = re.compile(r"tuple:\((\d+), (True|False)(.*)\)")
@@ -90,8 +91,8 @@ class Normaliser:
             physical = PHYSICAL_NAME.fullmatch(row['physical_resource_id'] or '')
             if physical and row['resource_name'] in physical[1]:
                 self.words.setdefault(physical[0], physical[1] + '<12>')
-        self.learn_templates(seen, stacks)
-        self.learn_properties(dumps)
+        self.learn_templates(dumps, stacks)
+        self.learn_properties(dumps, stacks)
         self.learn_random_values(seen['resource_data'].values())
         self.learn_traversals(dumps, record)
 
@@ -121,30 +122,37 @@ class Normaliser:
             if row['engine_id']:
                 self.words[row['engine_id']] = '<engine>'
 
-    def learn_templates(self, seen, stacks):
+    def learn_templates(self, dumps, stacks):
         owners = {table: {} for table in ('raw_template', 'raw_template_files', 'user_creds')}
-        for row in seen['resource'].values():
-            owners['raw_template'][row['current_template_id']] = stacks.get(row['stack_id'])
-        for row in seen['stack'].values():
-            for column in ('raw_template_id', 'prev_raw_template_id', 'user_creds_id'):
-                owners[REFERENCES[column]][row[column]] = stacks[row['id']]
-        for row in seen['raw_template'].values():
-            owners['raw_template_files'][row['files_id']] = owners['raw_template'].get(row['id'])
+        for dump in dumps:
+            for row in dump['resource']:
+                owners['raw_template'][row['current_template_id']] = stacks.get(row['stack_id'])
+            for row in dump['stack']:
+                for column in ('raw_template_id', 'prev_raw_template_id', 'user_creds_id'):
+                    owners[REFERENCES[column]][row[column]] = stacks[row['id']]
+        for dump in dumps:
+            for row in dump['raw_template']:
+                owners['raw_template'].setdefault(row['id'], None)
+                owners['raw_template_files'][row['files_id']] = owners['raw_template'][row['id']]
+            for row in dump['user_creds']:
+                owners['user_creds'].setdefault(row['id'], None)
         for table, owner_of in owners.items():
             count = {}
-            for row_id in sorted(seen[table]):
-                owner = owner_of.get(row_id) or 'nobody'
+            for row_id in sorted(filter(None, owner_of)):
+                owner = owner_of[row_id] or 'nobody'
                 count[owner] = count.get(owner, 0) + 1
                 self.ids[table, row_id] = '%s of %s/%d' % (table, owner, count[owner])
 
-    def learn_properties(self, dumps):
+    def learn_properties(self, dumps, stacks):
         owners = {}
         for dump in dumps:
             for row in dump['resource']:
-                owners.setdefault(row['rsrc_prop_data_id'], 'properties of ' + row['name'])
-                owners.setdefault(row['attr_data_id'], 'attributes of ' + row['name'])
+                name = '%s/%s' % (stacks.get(row['stack_id']), row['name'])
+                owners.setdefault(row['rsrc_prop_data_id'], 'properties of ' + name)
+                owners.setdefault(row['attr_data_id'], 'attributes of ' + name)
             for row in dump['event']:
-                owners.setdefault(row['rsrc_prop_data_id'], 'properties of ' + (row['resource_name'] or '?'))
+                name = '%s/%s' % (stacks.get(row['stack_id']), row['resource_name'])
+                owners.setdefault(row['rsrc_prop_data_id'], 'properties of ' + name)
             for row in dump['resource_properties_data']:
                 owners.setdefault(row['id'], 'data of nobody')
         count = {}
@@ -191,6 +199,7 @@ class Normaliser:
         text = TIME.sub(lambda m: '<time%s%s%s>' % (m[1], '.f' if m[2] else '', m[3] or ''), text)
         for pattern, name in PATTERNS:
             text = pattern.sub(name, text)
+        text = CUT_HEX.sub('<hex, cut>', text)
         return CIRCLE.sub(lambda m: m[1] + ', '.join(sorted(m[2].split(', '))) + '}', text)
 
     def id(self, table, row_id):
@@ -202,6 +211,8 @@ class Normaliser:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
+            if key == 'required_by':
+                return sorted(map(self.value, value))
             if key in ('requires', 'needed_by'):
                 return sorted((self.id('resource', item) for item in value), key=str)
             if key == 'edges':

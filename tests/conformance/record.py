@@ -6,6 +6,7 @@ that the scenario chooses and at its end, and at the end the frames and notifica
 import decimal
 import json
 import queue
+import secrets
 import threading
 import time
 
@@ -88,13 +89,16 @@ class Scenario:
         self.http = requests.Session()
         self.http.mount('http://', requests.adapters.HTTPAdapter(pool_maxsize=32))
         self.stacks = []
+        self.unique_names = {}
 
     def note(self, label, value):
         self.record.append(('%02d %s' % (len(self.record) + 1, label), value))
 
     def unique(self, name):
-        """A name for what both rigs would else make in the one Keystone at the same time."""
-        return '%s-%s' % (name, self.rig.label)
+        """A name for what both rigs make in the one Keystone; of the same length for both, as long texts are cut."""
+        tail = secrets.token_hex(4)
+        self.unique_names[tail] = '<unique>'
+        return '%s-%s' % (name, tail)
 
     # ------------------------------------------------------------ requests
 
@@ -150,16 +154,18 @@ class Scenario:
         self.until_quiet()
 
     def until_quiet(self, still=0.8):
-        end = time.monotonic() + 60
-        before, since = None, time.monotonic()
+        """Until nothing has been written for a while, and the engines have had nothing to compute either."""
+        end = time.monotonic() + 120
+        before, since, ticks = None, time.monotonic(), 0
         while time.monotonic() < end:
-            now = [self.rig.rows('CHECKSUM TABLE ' + ', '.join('`%s`' % t for t in TABLES))]
-            if now != before:
-                before, since = now, time.monotonic()
+            now = self.rig.rows('CHECKSUM TABLE ' + ', '.join('`%s`' % table for table in TABLES))
+            used = self.rig.engine_ticks()
+            if now != before or used - ticks > 4:
+                before, since, ticks = now, time.monotonic(), used
             elif time.monotonic() - since > still:
                 return
             time.sleep(0.1)
-        raise TimeoutError('the tables are still being written')
+        raise TimeoutError('the engines do not come to rest')
 
     def until_resource(self, stack, name, state, seconds=60):
         """Until the newest row of this resource is in this state, such as CREATE_IN_PROGRESS."""
@@ -208,6 +214,7 @@ class Scenario:
         for stack in self.stacks:
             lab.wait_until(120, 'deletion of ' + stack.name, lambda: self.state(stack) in ('gone', 'DELETE_FAILED'))
         self.user = user
+        self.tenant.remove_named(self.unique_names)
         self.until_quiet()
         empty_tables(self.rig)
         Bus.drain(self.bus.frames)
@@ -241,7 +248,7 @@ def plain(row):
 
 
 def run(scenario, rig, bus, tenant):
-    """The record of a scenario (a function), complete also where it failed: then its last line says how."""
+    """The record of a scenario (a function) and its unique words; complete also where it failed: then its last line says how."""
     session = Scenario(rig, bus, tenant)
     try:
         scenario(session)
@@ -256,7 +263,7 @@ def run(scenario, rig, bus, tenant):
         rig.stop_engines()
         empty_tables(rig)
         rig.start_engines()
-    return session.record
+    return session.record, session.unique_names
 
 
 def empty_tables(rig):

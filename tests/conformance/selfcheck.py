@@ -22,18 +22,24 @@ def in_list(label_end, edit):
     return change
 
 
-def first_reply(edit):
+def in_reply(edit):
     def change(lines):
-        for _, part in lines:
-            if isinstance(part, dict) and isinstance(part.get('body'), dict):
-                edit(part)
-                return True
+        return any(edit(part) for _, part in lines if isinstance(part, dict) and isinstance(part.get('body'), dict))
     return change
 
 
-def swap_keys(mapping):
-    first = next(iter(mapping))
-    mapping[first] = mapping.pop(first)
+def change_status(reply):
+    reply['status'] = 299
+    return True
+
+
+def swap_keys(value):
+    """Of the first object that has several."""
+    if isinstance(value, dict) and len(value) > 1:
+        first = next(iter(value))
+        value[first] = value.pop(first)
+        return True
+    return isinstance(value, dict) and any(map(swap_keys, value.values()))
 
 
 CHANGES = {
@@ -47,8 +53,8 @@ CHANGES = {
     'a frame less': in_list('frames', lambda frames: frames.pop()),
     'a key of a frame': in_list('frames', lambda frames: frames[0]['message'].update(more=None)),
     'a notification less': in_list('notifications', lambda notifications: notifications.pop()),
-    'a status code': first_reply(lambda reply: reply.update(status=299)),
-    'the order of keys in a reply': first_reply(lambda reply: swap_keys(reply['body'][next(iter(reply['body']))])),
+    'a status code': in_reply(change_status),
+    'the order of keys in a reply': in_reply(lambda reply: swap_keys(reply['body'])),
     'a request less': lambda lines: lines.pop(0),
 }
 

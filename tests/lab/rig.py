@@ -236,10 +236,13 @@ class Rig:
             engine.stop()
         self.engines = []
 
-    def engine_pids(self):
+    def engine_processes(self):
+        """pid -> ticks of CPU time used so far."""
         sessions = {engine.pid for engine in self.engines}
-        pids = (int(p) for p in os.listdir('/proc') if p.isdigit())
-        return [pid for pid in pids if session_of(pid) in sessions]
+        return {pid: ticks for pid, (session_id, ticks) in processes().items() if session_id in sessions}
+
+    def engine_ticks(self):
+        return sum(self.engine_processes().values())
 
     def rows(self, query, *arguments):
         with self.connection.cursor(pymysql.cursors.DictCursor) as cursor:
@@ -261,12 +264,17 @@ class Rig:
         management('DELETE', 'vhosts/' + self.name)
 
 
-def session_of(pid):
-    try:
-        with open('/proc/%d/stat' % pid) as stat:
-            return int(stat.read().rsplit(')', 1)[1].split()[3])
-    except OSError:
-        return None
+def processes():
+    """pid -> (session, ticks of CPU time), of all that run here."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open('/proc/%s/stat' % pid) as stat:
+                fields = stat.read().rsplit(')', 1)[1].split()
+        except OSError:
+            continue
+        found[int(pid)] = (int(fields[3]), int(fields[11]) + int(fields[12]))
+    return found
 
 
 class Tenant:
@@ -301,6 +309,13 @@ class Tenant:
 
     def token(self, user='member'):
         return self.sessions[user].get_token()
+
+    def remove_named(self, tails):
+        """Projects and users whose name ends so: what stacks made and could not delete."""
+        for kind in ('projects', 'users') if tails else ():
+            for item in self._get('/' + kind)[kind]:
+                if item['name'].rsplit('-', 1)[-1] in tails:
+                    self.admin.delete('%s/%s/%s' % (self.url, kind, item['id']), raise_exc=False)
 
     def remove(self):
         for user_id in self.user_ids.values():

@@ -60,7 +60,7 @@ def twenty_at_once(s):
     with concurrent.futures.ThreadPoolExecutor(20) as pool:
         stacks = list(pool.map(lambda name: s.create(name, shape, quiet=True), names))
         s.settle()
-        s.get('/stacks?sort_keys=name')
+        s.get('/stacks?sort_keys=stack_name')
         list(pool.map(lambda stack: s.update(stack, shape, {'value': 'b'}, quiet=True), stacks))
         s.settle()
         s.rows()

@@ -47,20 +47,27 @@ def patches_that_are_refused(s):
     s.look(stack)
 
 
+def with_environment(s, name, environment, resources):
+    stack = s.create(name, template(resources, parameters=PARAMETERS), environment=environment)
+    s.settle()
+    s.look(stack)
+    s.update(stack, parameters={'b': 'patched'}, method='PATCH', environment={'parameter_defaults': {'n': 5}})
+    s.settle()
+    s.look(stack)
+
+
 @scenario
-def environments(s):
-    environment = {'parameters': {'a': 'from environment'}, 'parameter_defaults': {'b': 'default', 'unused': 1},
-                   'resource_registry': {'My::Test': 'OS::Heat::TestResource', 'My::N*': 'OS::Heat::N*',
-                                         'resources': {'special': {'My::Other': 'OS::Heat::RandomString'}}}}
-    shape = template({'mine': resource('My::Test', value={'get_param': 'a'}), 'nothing': resource('My::None', 'mine'),
-                      'special': resource('My::Other', 'nothing')}, parameters=PARAMETERS)
-    stack = s.create('environment', shape, environment=environment)
-    if stack:
-        s.settle()
-        s.look(stack)
-        s.update(stack, parameters={'b': 'patched'}, method='PATCH', environment={'parameter_defaults': {'n': 5}})
-        s.settle()
-        s.look(stack)
+def environment_maps_types(s):
+    with_environment(s, 'mapped', {
+        'parameters': {'a': 'from environment'}, 'parameter_defaults': {'b': 'default', 'unused': 1},
+        'resource_registry': {'My::Test': 'OS::Heat::TestResource', 'resources': {'special': {'My::Other': 'OS::Heat::RandomString'}}},
+    }, {'mine': resource('My::Test', value={'get_param': 'a'}), 'special': resource('My::Other')})
+
+
+@scenario
+def environment_maps_types_by_pattern(s):
+    with_environment(s, 'patterns', {'resource_registry': {'My::N*': 'OS::Heat::N*'}},
+                     {'nothing': resource('My::None'), 'test': test_resource('nothing', value={'get_param': 'b'})})
 
 
 @scenario
