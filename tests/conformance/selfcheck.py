@@ -39,7 +39,8 @@ def swap_keys(value):
         first = next(iter(value))
         value[first] = value.pop(first)
         return True
-    return isinstance(value, dict) and any(map(swap_keys, value.values()))
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return any(map(swap_keys, inner))
 
 
 CHANGES = {
@@ -60,6 +61,7 @@ CHANGES = {
 
 
 def blind_spots(lines):
+    """What the comparison would not report; a change that this record has no place for is such a spot too."""
     spots = []
     if compare.compare(lines, copy.deepcopy(lines)):
         spots.append('that a record equals itself')
