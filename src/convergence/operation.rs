@@ -129,6 +129,34 @@ impl Operation<'_> {
         }
     }
 
+    /// Lets the resource stand for an object that is not Heat's: takes it over as it is, and looks whether it is well.
+    pub async fn take_over(&mut self, external_id: &str) -> Result<(), CheckEnd> {
+        self.begin(Action::Adopt, 1).await?;
+        let outcome = match self.instance.set_physical_id(Some(external_id)).await {
+            Ok(()) => Outcome::Done,
+            Err(failure) => Outcome::Failed(failure),
+        };
+        // What was adopted brings its metadata along; what is not Heat's has none.
+        self.tracked.forget_metadata(self.services).await?;
+        self.finish(Action::Adopt, outcome).await.map_err(|(end, _)| end)?;
+        self.check().await
+    }
+
+    async fn check(&mut self) -> Result<(), CheckEnd> {
+        let plugin = self.instance.resource_type.plugin;
+        let Some(verdict) = plugin.check(self.instance).await else {
+            let reason = format!("CHECK not supported for {}", self.instance.type_name);
+            let to = (Action::Check, Status::Complete);
+            return self
+                .tracked
+                .set_state(self.services, to, &reason, Lock::Respect, None)
+                .await;
+        };
+        self.begin(Action::Check, 1 + self.contention_retries()).await?;
+        let outcome = verdict.map_or_else(Outcome::Failed, |()| Outcome::Done);
+        self.finish(Action::Check, outcome).await.map_err(|(end, _)| end)
+    }
+
     /// An update in place; [`CheckEnd::Replace`] when it turns out to need a replacement.
     pub async fn update(&mut self, update: Update<'_>) -> Result<(), CheckEnd> {
         let previous_template = self.tracked.row.current_template_id;

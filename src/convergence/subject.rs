@@ -16,6 +16,7 @@ use super::running::RunningCheck;
 use super::tracked::{Lock, Tracked};
 use crate::identity::RequestContext;
 use crate::plugins::questions::Questions;
+use crate::python::to_text;
 use crate::python::value::equals;
 use crate::resource::attributes::AttributeCache;
 use crate::resource::failure::Failure;
@@ -129,6 +130,10 @@ impl Subjected {
         let then = self.then.clone();
         let scope = then.scope(&self.known);
         let definition = self.definition(&then)?;
+        if let Some(external_id) = definition.external_id(&scope).map_err(StackError::from)? {
+            let metadata = definition.metadata(&scope).map_err(StackError::from)?;
+            return self.operation(work, metadata).take_over(&to_text(&external_id)).await;
+        }
         let mut properties = properties_of(self.resource_type, definition, &scope).map_err(StackError::from)?;
         let metadata = definition.metadata(&scope).map_err(StackError::from)?;
         self.resource_type.plugin.shape(&mut properties);

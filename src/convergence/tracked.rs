@@ -182,6 +182,26 @@ impl Tracked {
         Ok(())
     }
 
+    /// Takes the metadata off the row, whose lock we have.
+    pub async fn forget_metadata(&mut self, services: &Services) -> Result<(), CheckEnd> {
+        let changes = ResourceChanges {
+            rsrc_metadata: Some(None),
+            ..ResourceChanges::default()
+        };
+        let expected = self.expected(services, Lock::Release);
+        if !services
+            .store
+            .resource_swap(self.row.id, &expected, &changes)
+            .await?
+            .is_updated()
+        {
+            return Err(CheckEnd::Contended);
+        }
+        self.row.atomic_key = Some(next_atomic_key(self.row.atomic_key));
+        self.row.rsrc_metadata = None;
+        Ok(())
+    }
+
     /// An event that comes without a change of state.
     pub async fn add_event(
         &self,

@@ -44,7 +44,9 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     let row = ServiceRow::enter(&services).await?;
     let convergence = Convergence::new(services.clone());
     let servers = Servers::start(&bus, convergence, policy)?;
-    let reports = daemon.shutdown.spawn(row.clone().keep_up(daemon.shutdown.soft().clone()));
+    let reports = daemon
+        .shutdown
+        .spawn(row.clone().keep_up(daemon.shutdown.soft().clone()));
 
     tokio::select! {
         () = servers.ready() => {

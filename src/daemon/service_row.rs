@@ -23,8 +23,14 @@ pub struct ServiceRow {
 impl ServiceRow {
     /// Cleans up after engines of this machine that are gone, and enters the own row.
     pub async fn enter(services: &Services) -> Result<Self, StoreError> {
-        let hostname = hostname::get().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let row = Self { services: services.clone(), id: services.clock.new_uuid(), hostname };
+        let hostname = hostname::get()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default();
+        let row = Self {
+            services: services.clone(),
+            id: services.clock.new_uuid(),
+            hostname,
+        };
         row.retire_silent().await?;
         services.store.service_create(&row.as_new()).await?;
         tracing::debug!(service_id = row.id, "entered the service table");
@@ -68,8 +74,11 @@ impl ServiceRow {
         let interval = self.services.settings.engine.periodic_interval * SILENT_INTERVALS;
         let time_line = self.services.clock.utc_now() - interval;
         let host = &self.services.settings.engine.host;
-        let retired =
-            self.services.store.services_retire_silent(host, BINARY, &self.hostname, &self.id, time_line).await?;
+        let retired = self
+            .services
+            .store
+            .services_retire_silent(host, BINARY, &self.hostname, &self.id, time_line)
+            .await?;
         if retired > 0 {
             tracing::info!("{retired} services of this machine were aborted");
         }
@@ -84,7 +93,8 @@ impl ServiceRow {
             hostname: self.hostname.clone(),
             binary: BINARY.to_owned(),
             topic: TOPIC.to_owned(),
-            report_interval: i64::try_from(self.services.settings.engine.periodic_interval.as_secs()).unwrap_or(i64::MAX),
+            report_interval: i64::try_from(self.services.settings.engine.periodic_interval.as_secs())
+                .unwrap_or(i64::MAX),
         }
     }
 }

@@ -177,6 +177,11 @@ pub trait Plugin: Send + Sync {
         Ok(true)
     }
 
+    /// Looks whether the object is as it should be. `None`: the type cannot tell.
+    async fn check(&self, _: &mut Instance) -> Option<Result<(), Failure>> {
+        None
+    }
+
     /// The properties as the service has them now, for an update that compares with reality
     /// (`observe_on_update`, or a converging update). `None`: the type cannot tell.
     async fn observe(&self, _: &mut Instance) -> Result<Option<Map<String, Value>>, Failure> {

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::node::{NodeData, attribute_key};
+use crate::python::repr;
 use crate::template::{AttributeFailure, AttributePath, ResourceStates};
 
 #[derive(Clone, Debug, Default)]
@@ -70,7 +71,13 @@ impl ResourceStates for KnownResources {
     }
 
     fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
-        self.get(resource)
-            .is_some_and(|data| data.attributes.contains_key(attribute))
+        let Some(data) = self.get(resource) else {
+            return false;
+        };
+        // What was asked for with a path is kept under that path alone.
+        let with_path = format!("tuple:({}, ", repr(&Value::from(attribute)));
+        data.attributes
+            .keys()
+            .any(|key| key == attribute || key.starts_with(&with_path))
     }
 }

@@ -71,7 +71,9 @@ impl DatabaseOptions {
             max_pool_size: settings.max_pool_size,
             max_overflow: settings.max_overflow.map_or(defaults.max_overflow, unlimited),
             pool_timeout: settings.pool_timeout.unwrap_or(defaults.pool_timeout),
-            connection_recycle_time: u64::try_from(settings.connection_recycle_time).ok().map(Duration::from_secs),
+            connection_recycle_time: u64::try_from(settings.connection_recycle_time)
+                .ok()
+                .map(Duration::from_secs),
             max_connect_retries: unlimited(settings.max_retries),
             connect_retry_interval: settings.retry_interval,
             retry: RetryLimits {

@@ -150,6 +150,13 @@ impl Plugin for TestPlugin {
         Ok(instance.data(VALUE).map(Value::from))
     }
 
+    async fn check(&self, instance: &mut Instance) -> Option<Result<(), Failure>> {
+        Some(match instance.physical_id() {
+            Some(_) => Ok(()),
+            None => Err(Failure::terminal("Exception", "Resource not created")),
+        })
+    }
+
     fn needs_replace(&self, change: &Change<'_>) -> bool {
         change.touches(VALUE) && change.after.is_true(UPDATE_REPLACE).unwrap_or(false)
     }
