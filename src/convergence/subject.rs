@@ -1,7 +1,6 @@
 //! The resource of a node, ready to be worked on: its row, its type, its definition then and now, and what the nodes
 //! before it have told.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -20,7 +19,7 @@ use crate::python::to_text;
 use crate::python::value::equals;
 use crate::resource::attributes::AttributeCache;
 use crate::resource::failure::Failure;
-use crate::resource::instance::{Identity, Instance, StackFacts, Stored};
+use crate::resource::instance::{Identity, Instance, Stored};
 use crate::resource::plugin::ResourceType;
 use crate::resource::properties::{Names, Properties};
 use crate::resource::state::{Action, Status};
@@ -30,6 +29,7 @@ use crate::stack::error::StackError;
 use crate::stack::known::KnownResources;
 use crate::stack::node::Node;
 use crate::stack::services::Services;
+use crate::stack::stored::{self, facts_of, readable};
 use crate::store::{ExpectedResource, LoadedResource, NewResource, Replacement, ResourceData};
 use crate::template::{DeletionPolicy, FrozenDefinition, ResourceDefinition, StackDefinition};
 
@@ -396,19 +396,13 @@ impl Subjected {
             tracked.attributes.forget();
             return Ok(());
         }
-        let lasting = tracked.status == Status::Complete && !matches!(tracked.action, Action::Init | Action::Delete);
-        if !lasting || !tracked.attributes.has_news() {
-            return Ok(());
-        }
-        let encrypt = services.settings.engine.encrypt_parameters_and_properties;
-        let sealed = services.key.seal_properties(&tracked.attributes.to_stored(), encrypt)?;
-        let row = &tracked.row;
-        let stored = services
-            .store
-            .resource_attributes_store(row.id, row.atomic_key, &sealed, row.attr_data_id)
-            .await?;
-        tracing::debug!(resource_id = row.id, stored, "attributes kept");
-        Ok(())
+        stored::keep_attributes(
+            services,
+            &tracked.row,
+            (tracked.action, tracked.status),
+            &tracked.attributes,
+        )
+        .await
     }
 
     async fn find_names(&self, properties: &mut Properties, names: Names) {
@@ -468,14 +462,7 @@ fn instance(
         uuid: tracked.row.uuid.clone(),
         type_name: tracked.type_name.clone(),
         resource_type,
-        stack: Arc::new(StackFacts {
-            id: stack.id().to_owned(),
-            name: stack.name().to_owned(),
-            tenant_id: stack.tenant().to_owned(),
-            user_project_id: stack.row.stack_user_project_id.clone(),
-            action: stack.action(),
-            timeout: stack.timeout(services),
-        }),
+        stack: facts_of(services, stack),
         state: (tracked.action, tracked.status),
     };
     let stored = Stored {
@@ -492,23 +479,6 @@ fn instance(
         services.clock.clone(),
         services.cloud.session(context)?,
     ))
-}
-
-fn readable(services: &Services, data: &[ResourceData]) -> Result<BTreeMap<String, String>, StackError> {
-    let mut values = BTreeMap::new();
-    for item in data {
-        let Some(value) = &item.value else { continue };
-        let value = match item
-            .decrypt_method
-            .as_deref()
-            .filter(|method| item.redact && !method.is_empty())
-        {
-            Some(method) => services.key.decrypt(method, value)?,
-            None => value.clone(),
-        };
-        values.insert(item.key.clone(), value);
-    }
-    Ok(values)
 }
 
 /// Whether two definitions say the same; names and descriptions do not count.

@@ -13,6 +13,7 @@ use crate::resource::state::{Action, Status};
 use crate::stack::error::StackError;
 use crate::stack::services::Services;
 use crate::stack::state::event_limits;
+use crate::stack::stored::state_of;
 use crate::store::{
     ExpectedResource, LoadedResource, NewEvent, PropertiesData, Resource, ResourceChanges, Swap, next_atomic_key,
 };
@@ -59,17 +60,10 @@ struct StateWrite {
 impl Tracked {
     pub fn new(loaded: &LoadedResource, properties: Option<Map<String, Value>>, attributes: AttributeCache) -> Self {
         let row = loaded.resource.clone();
+        let (action, status) = state_of(&row);
         Self {
-            action: row
-                .action
-                .as_deref()
-                .and_then(|word| word.parse().ok())
-                .unwrap_or(Action::Init),
-            status: row
-                .status
-                .as_deref()
-                .and_then(|word| word.parse().ok())
-                .unwrap_or(Status::Complete),
+            action,
+            status,
             type_name: String::new(),
             stack_name: String::new(),
             physical_name_limit: 255,

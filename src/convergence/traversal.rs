@@ -20,6 +20,7 @@ use crate::resource::state::{Action, Status};
 use crate::stack::dependencies::Dependencies;
 use crate::stack::error::StackError;
 use crate::stack::node::Node;
+use crate::stack::stored::state_of;
 use crate::stack::{Stack, identity_of};
 use crate::store::{NewResource, NewSyncPoint, Resource, StackChanges, Swap, SyncPointKey};
 use crate::template::{Environment, Files, StackDefinition, Template};
@@ -341,19 +342,12 @@ impl Beginning {
 }
 
 fn existing(row: &Resource) -> ExistingResource {
+    let (action, status) = state_of(row);
     ExistingResource {
         id: row.id,
         name: row.name.clone(),
-        action: row
-            .action
-            .as_deref()
-            .and_then(|word| word.parse().ok())
-            .unwrap_or(Action::Init),
-        status: row
-            .status
-            .as_deref()
-            .and_then(|word| word.parse().ok())
-            .unwrap_or(Status::Complete),
+        action,
+        status,
         requires: row.requires.clone(),
         replaces: row.replaces,
         replaced_by: row.replaced_by,

@@ -17,15 +17,16 @@ use super::error::StackError;
 use super::known::KnownResources;
 use super::node::NodeData;
 use super::services::Services;
+use super::stored::{self, facts_of, readable, state_of};
 use crate::identity::RequestContext;
 use crate::resource::attributes::{self, AttributeCache, attribute_key};
 use crate::resource::failure::{Failure, Remedy};
-use crate::resource::instance::{Identity, Instance, Record, StackFacts, Stored};
+use crate::resource::instance::{Identity, Instance, Record, Stored};
 use crate::resource::lookup::LookupError;
 use crate::resource::plugin::ResourceType;
 use crate::resource::properties::Names;
 use crate::resource::state::{Action, Status};
-use crate::store::{LoadedResource, ResourceData};
+use crate::store::LoadedResource;
 use crate::template::{
     AttributeFailure, AttributePath, ResourceDefinition, ResourceStates, StackDefinition, TemplateError,
 };
@@ -69,7 +70,9 @@ impl LiveResource {
             type_name: resource.resource_type.clone(),
             resource_type,
             stack: facts_of(services, stack),
-            state: row.as_ref().map_or((Action::Init, Status::Complete), state_of),
+            state: row
+                .as_ref()
+                .map_or((Action::Init, Status::Complete), |row| state_of(&row.resource)),
         };
         let stored = Stored {
             physical_id: row.as_ref().and_then(|row| row.resource.physical_resource_id.clone()),
@@ -161,18 +164,13 @@ impl LiveResource {
     /// Keeps what was learned of the attributes, unless the resource has moved on.
     async fn keep_attributes(&self, services: &Services) -> Result<(), StackError> {
         let Some(row) = &self.row else { return Ok(()) };
-        let lasting = self.status() == Status::Complete && !matches!(self.action(), Action::Init | Action::Delete);
-        if !lasting || !self.attributes.has_news() {
-            return Ok(());
-        }
-        let encrypt = services.settings.engine.encrypt_parameters_and_properties;
-        let sealed = services.key.seal_properties(&self.attributes.to_stored(), encrypt)?;
-        let row = &row.resource;
-        services
-            .store
-            .resource_attributes_store(row.id, row.atomic_key, &sealed, row.attr_data_id)
-            .await?;
-        Ok(())
+        stored::keep_attributes(
+            services,
+            &row.resource,
+            (self.action(), self.status()),
+            &self.attributes,
+        )
+        .await
     }
 }
 
@@ -390,41 +388,6 @@ fn circular(definition: &StackDefinition, graph: &Dependencies<String>, cycle: &
         })
         .collect();
     StackError::circular(&nodes)
-}
-
-fn state_of(row: &LoadedResource) -> (Action, Status) {
-    let action = row.resource.action.as_deref().and_then(|word| word.parse().ok());
-    let status = row.resource.status.as_deref().and_then(|word| word.parse().ok());
-    (action.unwrap_or(Action::Init), status.unwrap_or(Status::Complete))
-}
-
-fn facts_of(services: &Services, stack: &Stack) -> Arc<StackFacts> {
-    Arc::new(StackFacts {
-        id: stack.id().to_owned(),
-        name: stack.name().to_owned(),
-        tenant_id: stack.tenant().to_owned(),
-        user_project_id: stack.row.stack_user_project_id.clone(),
-        action: stack.action(),
-        timeout: stack.timeout(services),
-    })
-}
-
-/// What a resource has stored for itself, in clear.
-fn readable(services: &Services, data: &[ResourceData]) -> Result<BTreeMap<String, String>, StackError> {
-    let mut values = BTreeMap::new();
-    for item in data {
-        let Some(value) = &item.value else { continue };
-        let value = match item
-            .decrypt_method
-            .as_deref()
-            .filter(|method| item.redact && !method.is_empty())
-        {
-            Some(method) => services.key.decrypt(method, value)?,
-            None => value.clone(),
-        };
-        values.insert(item.key.clone(), value);
-    }
-    Ok(values)
 }
 
 /// A reader's plug-in has nothing to store.

@@ -15,6 +15,7 @@ pub mod preview;
 pub mod renewal;
 pub mod services;
 pub mod state;
+pub mod stored;
 pub mod templates;
 pub mod validate;
 
