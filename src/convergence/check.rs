@@ -126,6 +126,7 @@ impl Convergence {
                 self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
                     .await
             }
+            CheckEnd::HandedBack => self.send_again(context, request, stack).await,
             CheckEnd::Failed { .. } | CheckEnd::TimedOut => {
                 self.fail(context, request, stack, resource_id, &end.to_string()).await
             }
@@ -261,9 +262,20 @@ impl Convergence {
             );
             return Ok(());
         }
+        self.send_again(context, request, stack).await
+    }
+
+    /// Has the node checked once more, by whichever engine takes it.
+    async fn send_again(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &Stack,
+    ) -> Result<(), StackError> {
         let message = CheckMessage {
             input_data: request.input_data.clone(),
             adopt_stack_data: request.adopt_stack_data.clone(),
+            converge: request.converge,
             abandon: request.abandon,
             ..CheckMessage::new(&request.node, stack.traversal())
         };

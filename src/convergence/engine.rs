@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use moka::future::Cache;
+use tokio_util::sync::CancellationToken;
 
 use super::running::RunningChecks;
 use super::turns::Turns;
@@ -21,15 +22,18 @@ const KEPT_GRAPHS: u64 = 200;
 pub struct Convergence {
     pub services: Services,
     pub running: RunningChecks,
+    /// Cancelled when what runs has to be given back: the engine ends.
+    pub(super) ending: CancellationToken,
     pub(super) sync_points: Turns,
     graphs: Cache<String, Arc<Graph>>,
 }
 
 impl Convergence {
-    pub fn new(services: Services) -> Self {
+    pub fn new(services: Services, ending: CancellationToken) -> Self {
         Self {
             services,
             running: RunningChecks::default(),
+            ending,
             sync_points: Turns::default(),
             graphs: Cache::new(KEPT_GRAPHS),
         }

@@ -23,6 +23,9 @@ pub enum CheckEnd {
     /// The stack was cancelled; it is marked already.
     #[error("the user cancelled")]
     Cancelled,
+    /// This engine ends and gives the work back: the action is recorded as failed, for another engine to go on from.
+    #[error("the engine stops")]
+    HandedBack,
     #[error(transparent)]
     Stack(#[from] StackError),
 }

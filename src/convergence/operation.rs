@@ -34,6 +34,8 @@ pub(super) struct Operation<'a> {
     pub instance: &'a mut Instance,
     pub receipt: &'a dyn Receipt,
     pub cancelled: &'a CancellationToken,
+    /// The engine ends.
+    pub ending: &'a CancellationToken,
     /// When the stack's time is over.
     pub deadline: Instant,
     /// Written when the resource leaves INIT.
@@ -61,6 +63,7 @@ enum Outcome {
 enum Abort {
     TimedOut,
     Cancelled,
+    EngineEnds,
 }
 
 /// Between two looks at an object that names no time of its own.
@@ -323,6 +326,7 @@ impl Operation<'_> {
                 let (cause, end) = match abort {
                     Abort::TimedOut => (self.timeout_text(action), CheckEnd::TimedOut),
                     Abort::Cancelled => ("user triggered cancel".to_owned(), CheckEnd::Cancelled),
+                    Abort::EngineEnds => ("the engine was stopped".to_owned(), CheckEnd::HandedBack),
                 };
                 (
                     Status::Failed,
@@ -345,6 +349,7 @@ impl Operation<'_> {
         tokio::select! {
             biased;
             () = self.cancelled.cancelled() => Err(Abort::Cancelled),
+            () = self.ending.cancelled() => Err(Abort::EngineEnds),
             () = tokio::time::sleep_until(self.deadline.min(wake)) => {
                 if self.deadline <= wake { Err(Abort::TimedOut) } else { Ok(()) }
             }
@@ -356,6 +361,7 @@ impl Operation<'_> {
         self.wait(self.back_off(attempt)).await.map_err(|abort| match abort {
             Abort::TimedOut => CheckEnd::TimedOut,
             Abort::Cancelled => CheckEnd::Cancelled,
+            Abort::EngineEnds => CheckEnd::HandedBack,
         })
     }
 

@@ -429,6 +429,7 @@ impl Subjected {
             instance: &mut self.instance,
             receipt: work.receipt,
             cancelled: &work.running.cancelled,
+            ending: &work.engine.ending,
             deadline: work.deadline,
             metadata,
         }

@@ -1,6 +1,7 @@
 //! The engine inside the daemon: everything connected, in the order in which it is needed, and ended in the reverse.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use thiserror::Error;
 use tokio_util::task::TaskTracker;
@@ -42,7 +43,7 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     let services = connect(&daemon, &bus).await?;
     let policy = Arc::new(read_policy(&daemon.settings)?);
     let row = ServiceRow::enter(&services).await?;
-    let convergence = Convergence::new(services.clone());
+    let convergence = Convergence::new(services.clone(), daemon.shutdown.hard().clone());
     let servers = Servers::start(&bus, convergence, policy)?;
     let reports = daemon
         .shutdown
@@ -103,27 +104,30 @@ fn read_policy(settings: &Settings) -> Result<ResourcePolicy, EngineError> {
     Ok(ResourcePolicy::read(file, settings.policy.policy_dirs.clone())?)
 }
 
-/// Lets requests, checks and the starts of traversals come to their end, within the grace period.
+/// After the grace period, what runs gets so long to be recorded and given back.
+const GIVING_BACK: Duration = Duration::from_secs(15);
+
+/// Lets requests, checks and the starts of traversals come to their end within the grace period. What has not by then is
+/// given back: its state is recorded and its message sent again, for another engine.
 async fn finish_work(daemon: &Daemon, services: &Services, servers: &Servers) {
-    let background = services.background.clone();
-    background.close();
-    let hard = daemon.shutdown.hard().clone();
+    services.background.close();
     let work = async {
         servers.idle().await;
-        background.wait().await;
+        services.background.wait().await;
     };
-    let wait = async {
-        tokio::select! {
-            () = work => {}
-            () = hard.cancelled() => {}
-            () = over(daemon.settings.grace_period()) => {}
-        }
-    };
-    wait.await;
+    tokio::pin!(work);
+    tokio::select! {
+        () = &mut work => {}
+        () = daemon.shutdown.hard().cancelled() => {}
+        () = over(daemon.settings.grace_period()) => daemon.shutdown.order_hard(),
+    }
+    if daemon.shutdown.hard().is_cancelled() && tokio::time::timeout(GIVING_BACK, work).await.is_err() {
+        tracing::error!("work that could not be given back is abandoned");
+    }
     daemon.drain().await;
 }
 
-async fn over(grace: Option<std::time::Duration>) {
+async fn over(grace: Option<Duration>) {
     match grace {
         Some(grace) => tokio::time::sleep(grace).await,
         None => std::future::pending().await,
