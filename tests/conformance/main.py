@@ -11,6 +11,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'lab'))
 
+import agreed  # noqa: E402
 import compare  # noqa: E402
 import normalise  # noqa: E402
 import record  # noqa: E402
@@ -68,6 +69,8 @@ class Comparison:
         self.printing = threading.Lock()
         self.records = {}                       # scenario -> the oracle's
         self.results = {}                       # (scenario, side) -> (number of differences, attempts)
+        self.agreed = {}                        # (scenario, side) -> number of agreed differences
+        self.agreements = agreed.Agreements()
 
     def sides(self, mixed):
         wanted = [('oracle', self.options.oracle), ('ours', self.options.ours)]
@@ -81,7 +84,9 @@ class Comparison:
         oracle, *others = self.sides(with_mixed)
         with concurrent.futures.ThreadPoolExecutor(1 + len(others)) as pool:
             for scenario in chosen:
-                self.run_one(pool, scenario, oracle, [o for o in others if o.label == 'ours' or scenario.mixed])
+                sides = [side for side in others if (scenario.mixed if side.label == 'mixed' else not scenario.only_mixed)]
+                if sides:
+                    self.run_one(pool, scenario, oracle, sides)
 
     def run_one(self, pool, scenario, oracle, others):
         started = time.monotonic()
@@ -94,7 +99,8 @@ class Comparison:
             self.keep(scenario, records)
             for side in list(pending):
                 without = ('frames',) if scenario.frames_by_chance or side.label == 'mixed' else ()
-                found[side.label] = compare.compare(records['oracle'], records[side.label], without)
+                found[side.label], self.agreed[scenario.__name__, side.label] = self.agreements.divide(
+                    scenario.__name__, compare.compare(records['oracle'], records[side.label], without))
                 self.results[scenario.__name__, side.label] = (len(found[side.label]), attempt)
                 self.keep_differences('%s.%s.%d.txt' % (scenario.__name__, side.label, attempt), found[side.label])
                 if not found[side.label]:
@@ -108,6 +114,8 @@ class Comparison:
     def report(self, scenario, side, found, seconds):
         count, attempt = self.results[scenario.__name__, side.label]
         remark = '' if attempt == 1 or count else '  (at attempt %d)' % attempt
+        if self.agreed[scenario.__name__, side.label]:
+            remark += '  (%d differences agreed)' % self.agreed[scenario.__name__, side.label]
         print('%-8s %-52s %6.1f s%s' % ('ok' if not count else 'DIFFERS', '%s [%s]' % (scenario.__name__, side.label), seconds, remark))
         for difference in found[:self.options.differences]:
             print('    ' + compare.show(difference))
@@ -150,12 +158,15 @@ def main():
         checks, blind = len(selfcheck.CHANGES), selfcheck.blind_spots(comparison.records[SELFCHECKED])
     for spot in blind:
         print('BLIND    the comparison does not see: ' + spot)
-    failed = sum(1 for count, _ in comparison.results.values() if count) + len(blind)
+    outlived = [] if options.names or options.ours != 'rust' else comparison.agreements.outlived(known)
+    for agreement in outlived:
+        print('OUTLIVED nothing differs any more in: %s %s' % agreement[:2])
+    failed = sum(1 for count, _ in comparison.results.values() if count) + len(blind) + len(outlived)
     later = sum(1 for count, attempt in comparison.results.values() if not count and attempt > 1)
     print('\nlogs: %s' % directory)
     if later:
         print('%d needed more than one attempt' % later)
-    print('%d passed, %d failed' % (len(comparison.results) + checks - failed, failed))
+    print('%d passed, %d failed' % (len(comparison.results) + checks + len(outlived) - failed, failed))
     return 1 if failed else 0
 
 

@@ -118,9 +118,9 @@ class Scenario:
     def get(self, path, **options):
         return self.request('GET', path, **options)[1]
 
-    def create(self, name, template, parameters=None, quiet=False, **extra):
+    def create(self, name, template, parameters=None, quiet=False, label=None, **extra):
         body = dict({'stack_name': name, 'template': template, 'parameters': parameters or {}, 'timeout_mins': 60}, **extra)
-        status, content = self.request('POST', '/stacks', body, quiet=quiet, label='create ' + name)
+        status, content = self.request('POST', '/stacks', body, quiet=quiet, label=label or 'create ' + name)
         if status != 201:
             return None
         self.stacks.append(Stack(name, content['stack']['id']))
@@ -149,9 +149,13 @@ class Scenario:
     def settle(self, *stacks, seconds=180):
         """Until nothing is in progress and nothing is written any more."""
         for stack in stacks or self.stacks:
-            lab.wait_until(seconds, 'end of the action on ' + stack.name,
-                           lambda: not self.state(stack).endswith('IN_PROGRESS'))
+            lab.wait_until(seconds, 'end of the action on ' + stack.name, lambda: self.has_ended(stack))
         self.until_quiet()
+
+    def has_ended(self, stack):
+        """A deleted stack has ended with its last write, which comes a few calls of Keystone after its state."""
+        state = self.state(stack)
+        return not state.endswith('IN_PROGRESS') and state != 'DELETE_COMPLETE'
 
     def until_quiet(self, still=0.8):
         """Until nothing has been written for a while, and the engines have had nothing to compute either."""

@@ -5,16 +5,18 @@ import pathlib
 REGISTRY = {}
 
 
-def scenario(function=None, *, mixed=False, frames_by_chance=None):
+def scenario(function=None, *, mixed=False, only_mixed=None, frames_by_chance=None):
     """Registers a scenario.
 
     mixed: also run where a Python engine and one of ours share the work.
+    only_mixed: why it needs a Python engine beside ours; it then runs nowhere else.
     frames_by_chance: why the number and content of frames are not the same twice; they are then not compared.
     """
     def register(function):
         if function.__name__ in REGISTRY:
             raise ValueError('two scenarios are called ' + function.__name__)
-        function.mixed = mixed
+        function.mixed = bool(mixed or only_mixed)
+        function.only_mixed = only_mixed
         function.frames_by_chance = frames_by_chance
         function.family = function.__module__.rsplit('.', 1)[1]
         REGISTRY[function.__name__] = function

@@ -96,7 +96,7 @@ BAD_PARAMETERS = (
 @scenario
 def bad_templates_are_refused(s):
     for name, bad in BAD_TEMPLATES.items():
-        s.request('POST', '/stacks', {'stack_name': 'bad', 'template': bad, 'timeout_mins': 60}, label='create: ' + name)
+        s.create('bad-' + name, bad, label='create: ' + name)
     s.get('/stacks')
 
 
@@ -109,8 +109,7 @@ def bad_templates_are_not_valid(s):
 @scenario
 def bad_parameters_are_refused(s):
     for number, parameters in enumerate(BAD_PARAMETERS):
-        s.request('POST', '/stacks', {'stack_name': 'bad', 'template': template({'r': test_resource()}, parameters=PARAMETERS),
-                                      'parameters': parameters}, label='parameters %d' % number)
+        s.create('bad%d' % number, template({'r': test_resource()}, parameters=PARAMETERS), parameters, label='parameters %d' % number)
 
 
 @scenario
@@ -125,8 +124,7 @@ def bad_environments_are_refused(s):
         'encrypted_names_a_text': {'encrypted_param_names': 'x'}, 'event_sinks_bad': {'event_sinks': [{'type': 'no'}]},
     }
     for name, environment in environments.items():
-        s.request('POST', '/stacks', {'stack_name': 'env', 'template': template({'r': resource('My::R')}),
-                                      'environment': environment}, label='environment: ' + name)
+        s.create('env-' + name, template({'r': resource('My::R')}), environment=environment, label='environment: ' + name)
 
 
 @scenario
