@@ -126,6 +126,13 @@ impl RemoteException for TemplateError {
         }
     }
 
+    fn module(&self) -> &'static str {
+        match self {
+            Self::Python { .. } => "builtins",
+            _ => "heat.common.exception",
+        }
+    }
+
     fn keywords(&self) -> Map<String, Value> {
         match self {
             Self::StackValidationFailed { error, path, message } => {
