@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::engine::Convergence;
 use super::error::CheckEnd;
 use super::node_data::node_data;
-use super::operation::Receipt;
+use super::operation::{OUTAGE_PAUSE, Receipt};
 use super::propagate::{Passing, Told};
 use super::running::RunningCheck;
 use super::subject::Subjected;
@@ -112,7 +112,10 @@ impl Convergence {
             }
         };
         let end = match end {
-            Ok(()) => match self.propagate(context, request, stack, &mut subject).await {
+            Ok(()) => match self
+                .propagate_through_outages(context, request, stack, &mut subject)
+                .await
+            {
                 Ok(()) => return Ok(()),
                 Err(error) => CheckEnd::Stack(error),
             },
@@ -157,6 +160,25 @@ impl Convergence {
         }
         self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
             .await
+    }
+
+    /// The message is acknowledged by now, so an outage must not end this; telling again what was told is harmless.
+    async fn propagate_through_outages(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &mut Stack,
+        subject: &mut Subjected,
+    ) -> Result<(), StackError> {
+        loop {
+            match self.propagate(context, request, stack, subject).await {
+                Err(error) if error.is_outage() && !self.ending.is_cancelled() => {
+                    tracing::warn!(stack = stack.name(), %error, "what follows the resource waits for the outage to end");
+                    tokio::time::sleep(OUTAGE_PAUSE).await;
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     async fn propagate(

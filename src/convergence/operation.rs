@@ -69,6 +69,9 @@ enum Abort {
 /// Between two looks at an object that names no time of its own.
 const LONGEST_LOOK: Duration = Duration::from_secs(1 << 20);
 
+/// Between attempts to go on while the database or the broker is away.
+pub(super) const OUTAGE_PAUSE: Duration = Duration::from_secs(2);
+
 /// The most that a retried action waits at random on top of its back-off.
 const RETRY_JITTER: Duration = Duration::from_secs(2);
 
@@ -335,12 +338,27 @@ impl Operation<'_> {
                 )
             }
         };
-        self.tracked
-            .set_state(self.services, (action, status), &reason, Lock::Release, None)
-            .await
-            .map_err(terminal)?;
+        self.release((action, status), &reason).await.map_err(terminal)?;
         (self.instance.action, self.instance.status) = (action, status);
         result
+    }
+
+    /// Gives the lock back with the final state. While the database is away nobody else can take the lock from us, who
+    /// are alive: so this is tried for as long as the engine runs.
+    async fn release(&mut self, to: (Action, Status), reason: &str) -> Result<(), CheckEnd> {
+        loop {
+            match self
+                .tracked
+                .set_state(self.services, to, reason, Lock::Release, None)
+                .await
+            {
+                Err(CheckEnd::Stack(error)) if error.is_outage() && !self.ending.is_cancelled() => {
+                    tracing::warn!(resource = self.instance.name, %error, "the lock is kept until it can be given back");
+                    tokio::time::sleep(OUTAGE_PAUSE).await;
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Waits, but not past the stack's time and not on after it was cancelled.

@@ -1,5 +1,7 @@
 //! Topic `engine_worker`: the work on single resources.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use serde_json::Value;
 use tracing::Instrument;
@@ -17,6 +19,9 @@ use crate::resource::failure::Failure;
 use crate::stack::node::{Node, Subject};
 
 pub use crate::convergence::worker_client::{WORKER_TOPIC, WORKER_VERSION};
+
+/// Before a message that met an outage goes back to its queue.
+const OUTAGE_PAUSE: Duration = Duration::from_secs(2);
 
 const CHECK: &str = "check_resource";
 const CANCEL: &str = "cancel_check_resource";
@@ -114,7 +119,16 @@ impl Worker {
             .convergence
             .check_resource(&context, &check, &receipt)
             .instrument(span)
-            .await?;
+            .await;
+        let checked = match checked {
+            Err(error) if error.is_outage() => {
+                tracing::warn!(node = %check.node, error = %error, "put back until the outage is over");
+                tokio::time::sleep(OUTAGE_PAUSE).await;
+                request.requeue().await;
+                return Ok(Answer::HandedOver);
+            }
+            outcome => outcome?,
+        };
         match checked {
             Checked::Done => Ok(Answer::Value(Value::Null)),
             Checked::NotServed(reason) => match self.handover.work(&request.frame).await {

@@ -75,6 +75,17 @@ impl StackError {
     }
 }
 
+impl StackError {
+    /// Whether the database or the broker is to blame, so that the same may succeed later.
+    pub fn is_outage(&self) -> bool {
+        match self {
+            Self::Store(error) => error.transience().is_some(),
+            Self::Publish(error) => matches!(error, PublishError::TimedOut { .. }),
+            _ => false,
+        }
+    }
+}
+
 impl From<ResolveError> for StackError {
     fn from(error: ResolveError) -> Self {
         Self::Template(error.into())
