@@ -30,6 +30,8 @@ pub trait Receipt: Send + Sync {
 /// One resource under work.
 pub(super) struct Operation<'a> {
     pub services: &'a Services,
+    /// What the resource was called when the operation began: the text of a timeout.
+    pub described_as: String,
     pub tracked: &'a mut Tracked,
     pub instance: &'a mut Instance,
     pub receipt: &'a dyn Receipt,
@@ -399,7 +401,7 @@ impl Operation<'_> {
         format!(
             "Task {} from {} Timed out",
             action.as_str().to_lowercase(),
-            self.instance.description()
+            self.described_as
         )
     }
 }

@@ -425,6 +425,7 @@ impl Subjected {
     fn operation<'w>(&'w mut self, work: &'w Work<'_>, metadata: Value) -> Operation<'w> {
         Operation {
             services: &work.engine.services,
+            described_as: self.instance.description(),
             tracked: &mut self.tracked,
             instance: &mut self.instance,
             receipt: work.receipt,
