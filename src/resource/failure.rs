@@ -96,14 +96,17 @@ impl std::error::Error for Failure {}
 
 impl From<CloudError> for Failure {
     fn from(error: CloudError) -> Self {
-        let failure = Self::terminal(error.class_name(), error.to_string());
-        if error.is_not_found() {
-            Self {
-                remedy: Remedy::Missing,
-                ..failure
-            }
+        let remedy = if error.is_not_found() {
+            Remedy::Missing
+        } else if error.is_conflict() {
+            // Something may still be holding on to it, or letting go.
+            Remedy::RetryAction
         } else {
-            failure
+            Remedy::Terminal
+        };
+        Self {
+            remedy,
+            ..Self::terminal(error.class_name(), error.to_string())
         }
     }
 }

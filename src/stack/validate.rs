@@ -12,7 +12,7 @@ use crate::plugins::questions::Questions;
 use crate::python::to_text;
 use crate::resource::constraints::CustomConstraints;
 use crate::resource::failure::{Failure, Remedy};
-use crate::resource::properties::{Depth, Names};
+use crate::resource::properties::Depth;
 use crate::template::{DeletionPolicy, NoResources, StackDefinition, TemplateError};
 
 /// How much is checked.
@@ -84,13 +84,9 @@ async fn validate_resource(
     resource.definition.validate(definition.template(), &scope)?;
     validate_deletion_policy(resource)?;
     let questions = Questions::new(session);
-    let properties = &mut resource.instance.properties;
+    let properties = &resource.instance.properties;
     let depth = match thoroughness {
-        Thoroughness::Full => {
-            properties.translate(resource.resource_type.translation, Names::Found);
-            properties.find_names(&questions).await;
-            Depth::Values
-        }
+        Thoroughness::Full => Depth::Values,
         Thoroughness::TemplateOnly => Depth::Names,
     };
     let checked = properties.validate(depth, &questions).await;

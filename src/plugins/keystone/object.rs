@@ -74,8 +74,6 @@ impl Kind {
         };
         match self.api(instance).await?.delete(self.path(id)).send().await {
             Err(error) if error.is_not_found() => Ok(()),
-            // Something may still be letting go of it.
-            Err(error) if error.is_conflict() => Err(Failure::retry_action("Conflict", error.to_string())),
             outcome => Ok(outcome.map(drop)?),
         }
     }
