@@ -265,13 +265,18 @@ impl RequestContext {
         project.is_some() && self.project_id.as_deref() == project
     }
 
-    /// The span under which work for this request is logged.
+    /// The span under which work for this request is logged. The log puts these fields where oslo.log has them.
     pub fn span(&self) -> tracing::Span {
         tracing::info_span!(
             "request",
             request_id = %self.request_id,
             global_request_id = self.global_request_id.as_deref(),
-            user_identity = %self.user_identity(),
+            user = self.user_id.as_deref(),
+            project = self.project_id.as_deref(),
+            domain = self.domain_id.as_deref(),
+            system_scope = self.system_scope.as_deref(),
+            user_domain = self.user_domain_id.as_deref(),
+            project_domain = self.project_domain_id.as_deref(),
         )
     }
 }

@@ -9,8 +9,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     integer("max_concurrent_checks", "256").min(1),
     integer("worker_threads", "0").min(0).max(1024),
     boolean("log_json", false),
-    integer("max_message_bytes", "67108864").min(1024),
-    integer("max_message_depth", "200").min(10).max(1000),
+    integer("max_message_bytes", "104857600").min(1024),
     boolean("hand_over_to_python", true),
 ];
 
@@ -25,8 +24,6 @@ pub struct OwnSettings {
     pub log_json: bool,
     /// A larger message is logged and dropped.
     pub max_message_bytes: usize,
-    /// JSON that nests deeper is logged and dropped.
-    pub max_message_depth: usize,
     /// Hand what is not served natively to a live Python engine.
     pub hand_over_to_python: bool,
 }
