@@ -186,10 +186,12 @@ impl Publisher {
     }
 
     async fn publish_whatever_it_takes(&self, frame: &Outgoing) -> Result<(), PublishError> {
-        let _permit = self.permits.acquire().await.map_err(|_| PublishError::Closed)?;
         loop {
             let live = self.link.unblocked().await.map_err(|_| PublishError::Closed)?;
-            match self.attempt(&live, frame).await {
+            let permit = self.permits.acquire().await.map_err(|_| PublishError::Closed)?;
+            let sent = self.attempt(&live, frame).await;
+            drop(permit);
+            match sent {
                 Ok(()) => return Ok(()),
                 Err(Failure::Returned) => {
                     return Err(PublishError::Undeliverable {

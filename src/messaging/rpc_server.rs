@@ -39,7 +39,8 @@ pub struct ServerOptions {
     pub server: String,
     /// Requests up to this version are served (same major number, no higher minor number).
     pub version: String,
-    /// Requests worked on at the same time.
+    /// Requests from one queue that are worked on at the same time. Each queue has its own, so that what is meant for
+    /// this server alone does not wait behind what any server could do.
     pub concurrency: usize,
     /// Unacknowledged requests that the broker may have out to us from each queue. 0 is no limit, and takes
     /// from other engines what they could begin with sooner. A handler that acknowledges early makes room.
@@ -60,7 +61,6 @@ struct Shared {
     dispatch: Arc<dyn Dispatch>,
     ledger: Ledger,
     replies: Replies,
-    places: Arc<Semaphore>,
     /// Requests from their first byte to their reply.
     requests: TaskTracker,
     /// The tasks that hold the subscriptions, until `closed`.
@@ -91,7 +91,6 @@ impl RpcServer {
             fanout,
         ];
         let shared = Arc::new(Shared {
-            places: Arc::new(Semaphore::new(options.concurrency.clamp(1, Semaphore::MAX_PERMITS))),
             replies: Replies::new(bus.clone()),
             stopped: bus.shared.closed.child_token(),
             closed: bus.shared.closed.child_token(),
@@ -103,11 +102,13 @@ impl RpcServer {
             readers: TaskTracker::new(),
         });
         let (count, subscribed) = watch::channel(0);
+        let places = shared.options.concurrency.clamp(1, Semaphore::MAX_PERMITS);
         for (queue, tag) in queues.into_iter().zip(1..) {
             let reader = QueueReader {
                 shared: shared.clone(),
                 queue,
                 tag,
+                places: Arc::new(Semaphore::new(places)),
                 subscribed: count.clone(),
             };
             shared.readers.spawn(reader.run());
@@ -167,6 +168,7 @@ struct QueueReader {
     shared: Arc<Shared>,
     queue: QueueDeclaration,
     tag: u16,
+    places: Arc<Semaphore>,
     subscribed: watch::Sender<usize>,
 }
 
@@ -245,7 +247,7 @@ impl QueueReader {
                 None => return false,
             };
             tokio::select! {
-                place = self.shared.places.clone().acquire_owned() => {
+                place = self.places.clone().acquire_owned() => {
                     let Ok(place) = place else { return true };
                     self.shared.requests.spawn(handle(self.shared.clone(), delivery, place));
                 }

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use heat_engine::clock::Clock;
-use heat_engine::messaging::{Answer, Bus, Dispatch, Fault, Options, Request, RpcServer, ServerOptions};
+use heat_engine::messaging::{
+    Answer, Bus, Dispatch, Fault, Options, PublishError, Request, RpcClient, RpcServer, ServerOptions, Target,
+};
 use heat_engine::settings::{Settings, SettingsSources};
 use serde_json::{Map, Value, json};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 use crate::lab::TestVhost;
 
@@ -136,6 +139,32 @@ pub async fn serve(bus: &Bus, server: &str) -> (RpcServer, Arc<Methods>) {
         .expect("queues have names");
     server.ready().await;
     (server, methods)
+}
+
+/// Casts `record` to any server.
+pub async fn cast_number(client: &RpcClient, number: i64) -> Result<(), PublishError> {
+    let target = Target::topic("engine", "1.0");
+    client
+        .cast(&target, "record", object(json!({"number": number})), &Map::new())
+        .await
+}
+
+/// Calls a method of any server that answers.
+pub async fn echo(bus: &Bus) {
+    let (target, timeout) = (Target::topic("engine", "1.0"), Duration::from_secs(20));
+    let (client, context) = (bus.rpc_client(), Map::new());
+    let answer = client.call(&target, "echo", Map::new(), &context, timeout).await;
+    answer.expect("somebody answers");
+}
+
+/// Casts numbers from zero on, with a pause after each, in the background.
+pub fn cast_numbers(client: RpcClient, count: usize, pause: Duration) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        for number in (0..).take(count) {
+            cast_number(&client, number).await.expect("the bus is open");
+            tokio::time::sleep(pause).await;
+        }
+    })
 }
 
 /// Looks again and again until it holds; the broker's management API lags behind by seconds.

@@ -1,7 +1,9 @@
 //! The wire against RabbitMQ and the real oslo.messaging.
 
+mod broker;
 mod encryption;
 mod methods;
+mod outages;
 mod peer;
 mod rpc;
 mod topology;

@@ -8,7 +8,7 @@ use heat_engine::messaging::{Answer, Bus, Dispatch, Fault, PublishError, Request
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::methods::{self, Methods, eventually, object, serve, server_options};
+use super::methods::{self, Methods, cast_number, cast_numbers, echo, eventually, object, serve, server_options};
 use super::peer::Peer;
 use crate::lab::{Lab, TestVhost};
 
@@ -16,14 +16,6 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn engine() -> Target {
     Target::topic("engine", "1.0")
-}
-
-async fn echoes(bus: &Bus) {
-    let client = bus.rpc_client();
-    client
-        .call(&engine(), "echo", Default::default(), &Default::default(), TIMEOUT)
-        .await
-        .unwrap();
 }
 
 /// The queue's messages, ready and unacknowledged.
@@ -41,21 +33,7 @@ async fn no_cast_is_lost_when_connections_are() {
         methods::bus(&vhost, "kombu_reconnect_delay=0.2"),
     );
     let (_server, methods) = serve(&receiving, "host").await;
-    let client = sending.rpc_client();
-    let casting = tokio::spawn(async move {
-        for number in 0..CASTS {
-            client
-                .cast(
-                    &engine(),
-                    "record",
-                    object(json!({"number": number})),
-                    &Default::default(),
-                )
-                .await
-                .unwrap();
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    });
+    let casting = cast_numbers(sending.rpc_client(), CASTS, Duration::from_millis(5));
     let mut cut = 0;
     while !casting.is_finished() {
         // The management API knows a connection some seconds after it was made.
@@ -78,7 +56,7 @@ async fn a_call_survives_a_lost_connection() {
     let vhost = Lab::get().fresh_vhost("call_reconnect");
     let bus = methods::bus(&vhost, "kombu_reconnect_delay=0.2");
     let _server = serve(&bus, "host").await;
-    echoes(&bus).await;
+    echo(&bus).await;
     let client = bus.rpc_client();
     let call = tokio::spawn(async move {
         let arguments = object(json!({"seconds": 6}));
@@ -98,7 +76,7 @@ async fn a_deleted_queue_is_made_again() {
     let vhost = Lab::get().fresh_vhost("deleted");
     let bus = methods::bus(&vhost, "");
     let (server, methods) = serve(&bus, "host").await;
-    echoes(&bus).await;
+    echo(&bus).await;
     // A request under way keeps its place, whatever becomes of its queue.
     bus.rpc_client()
         .cast(
@@ -114,7 +92,7 @@ async fn a_deleted_queue_is_made_again() {
         let name = queue["name"].as_str().unwrap();
         Lab::get().management("DELETE", &format!("queues/{}/{name}", vhost.name), None);
     }
-    echoes(&bus).await;
+    echo(&bus).await;
     server.ready().await;
     methods.release.notify_one();
     server.stop_consuming().await;
@@ -154,11 +132,7 @@ async fn a_cast_waits_for_a_queue_that_comes() {
     let vhost = Lab::get().fresh_vhost("queue_comes");
     let bus = methods::bus(&vhost, "");
     let client = bus.rpc_client();
-    let cast = tokio::spawn(async move {
-        client
-            .cast(&engine(), "record", object(json!({"number": 1})), &Default::default())
-            .await
-    });
+    let cast = tokio::spawn(async move { cast_number(&client, 1).await });
     tokio::time::sleep(Duration::from_secs(1)).await;
     let (_server, methods) = serve(&bus, "host").await;
     cast.await.unwrap().unwrap();
@@ -289,7 +263,7 @@ async fn the_reply_to_a_caller_that_is_gone_is_dropped() {
         let body = json!({"oslo.version": "2.0", "oslo.message": message}).to_string();
         peer.ask("raw", json!({"routing_key": "engine", "body": body}));
     }
-    echoes(&bus).await;
+    echo(&bus).await;
     server.stop_consuming().await;
     tokio::time::timeout(TIMEOUT, server.idle()).await.unwrap();
     server.close().await;
@@ -339,7 +313,7 @@ async fn a_request_under_way_is_not_begun_twice() {
     methods.begun.notified().await;
     eventually("the connections to be known", || vhost_connections(&vhost) > 0).await;
     vhost.close_connections();
-    echoes(&bus).await;
+    echo(&bus).await;
     let again = tokio::time::timeout(Duration::from_secs(2), methods.begun.notified()).await;
     assert!(again.is_err(), "it was begun twice");
     methods.release.notify_one();
@@ -376,15 +350,7 @@ async fn stopping_gives_back_what_has_not_begun() {
         .unwrap();
     methods.begun.notified().await;
     for number in 0..10 {
-        client
-            .cast(
-                &engine(),
-                "record",
-                object(json!({"number": number})),
-                &Default::default(),
-            )
-            .await
-            .unwrap();
+        cast_number(&client, number).await.unwrap();
     }
     server.stop_consuming().await;
     let (_second, second) = serve(&bus, "second").await;

@@ -1,0 +1,73 @@
+//! A broker that is restarted, and one that takes nothing for a while.
+
+use std::time::Duration;
+
+use heat_engine::clock::Clock;
+use heat_engine::messaging::Bus;
+use rstest::rstest;
+
+use super::broker::OwnBroker;
+use super::methods::{cast_number, cast_numbers, echo, eventually, serve};
+
+/// With durable queues nothing that was confirmed is lost. With others the broker forgets what it held when it went;
+/// what is sent afterwards finds its queue again, for it waits for it.
+#[rstest]
+#[case::durable("amqp_durable_queues=true", 0)]
+#[case::quorum("rabbit_quorum_queue=true", 0)]
+#[case::forgetful("", 70)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restarted_broker_is_found_again(#[case] query: &str, #[case] may_be_lost: usize) {
+    let mut broker = OwnBroker::start();
+    let query = format!("{query}&rabbit_interval_max=1&kombu_reconnect_delay=0.1");
+    let open = || Bus::open(broker.options(&query), Clock::system()).unwrap();
+    let (sending, receiving) = (open(), open());
+    let (_server, methods) = serve(&receiving, "host").await;
+    let casting = cast_numbers(sending.rpc_client(), 200, Duration::from_millis(20));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    broker.stop();
+    assert!(!sending.health().connected);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    broker.run();
+    tokio::time::timeout(Duration::from_secs(60), casting)
+        .await
+        .unwrap()
+        .unwrap();
+    eventually("the casts", || methods.count() + may_be_lost >= 200).await;
+    let last = methods.recorded.lock().unwrap().contains_key(&199);
+    assert!(last, "what was sent last is not lost with any queue");
+
+    echo(&sending).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broker_without_memory_makes_senders_wait() {
+    let broker = OwnBroker::start();
+    let bus = Bus::open(broker.options(""), Clock::system()).unwrap();
+    let (_server, methods) = serve(&bus, "host").await;
+    let client = bus.rpc_client();
+    let cast = |number: i64| {
+        let client = client.clone();
+        tokio::spawn(async move { cast_number(&client, number).await })
+    };
+    cast(1).await.unwrap().unwrap();
+
+    broker.control(&["set_vm_memory_high_watermark", "0"]);
+    // The broker tells a connection when it publishes.
+    let waiting = [cast(2), cast(3)];
+    eventually("the broker to block us", || bus.health().blocked.is_some()).await;
+    let health = bus.health();
+    assert!(health.connected, "{health:?}");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert!(waiting.iter().any(|cast| !cast.is_finished()));
+
+    broker.control(&["set_vm_memory_high_watermark", "0.9"]);
+    eventually("the broker to unblock us", || bus.health().blocked.is_none()).await;
+    for cast in waiting {
+        tokio::time::timeout(Duration::from_secs(20), cast)
+            .await
+            .unwrap()
+            .unwrap()
+            .unwrap();
+    }
+    eventually("all casts", || methods.count() == 3).await;
+}
