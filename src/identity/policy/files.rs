@@ -120,16 +120,43 @@ fn parse_rules(text: &str) -> Result<Vec<(String, Check)>, usize> {
             .map(|(name, rule)| (name, Check::parse_value(&rule)))
             .collect());
     }
-    let mut rules = Vec::new();
+    logical_lines(text)?
+        .into_iter()
+        .map(|(number, line)| parse_line(&line).ok_or(number))
+        .collect()
+}
+
+/// Each entry of the map on one line, with the number of its first line: what is indented goes on with what is above.
+fn logical_lines(text: &str) -> Result<Vec<(usize, String)>, usize> {
+    let mut lines: Vec<(usize, String)> = Vec::new();
     for (index, line) in text.lines().enumerate() {
-        let line = line.trim_end();
-        if line.is_empty() || line == "---" || line == "{}" || line.trim_start().starts_with('#') {
+        let trimmed = line.trim();
+        if trimmed.is_empty() || trimmed == "---" || trimmed == "{}" || trimmed.starts_with('#') {
             continue;
         }
-        let (name, rule) = parse_line(line).ok_or(index + 1)?;
-        rules.push((name, rule));
+        if !line.starts_with([' ', '\t']) {
+            lines.push((index + 1, trimmed.to_owned()));
+            continue;
+        }
+        let (_, above) = lines.last_mut().ok_or(index + 1)?;
+        continue_line(above, trimmed);
     }
-    Ok(rules)
+    Ok(lines)
+}
+
+fn continue_line(above: &mut String, line: &str) {
+    // A folded or literal block has its text below the key alone.
+    for indicator in [": >", ": >-", ": |", ": |-"] {
+        if above.ends_with(indicator) {
+            above.truncate(above.len() - indicator.len() + 1);
+        }
+    }
+    // Inside double quotes a line may end, and go on, with a backslash where it was cut.
+    match above.strip_suffix('\\') {
+        Some(cut) => *above = cut.to_owned(),
+        None => above.push(' '),
+    }
+    above.push_str(line.strip_prefix('\\').unwrap_or(line));
 }
 
 fn parse_line(line: &str) -> Option<(String, Check)> {
@@ -203,9 +230,27 @@ mod tests {
     }
 
     #[test]
+    fn long_rules_go_on_below() {
+        let expected = Check::Any(vec![Check::Role("x".into()), Check::Role("y".into())]);
+        for text in [
+            "a: role:x or\n  role:y\n",
+            "\"a\": \"role:x\n  or role:y\"\n",
+            "a: \"role:x or\\\n  \\ role:y\"\n",
+            "a: >-\n  role:x\n  # why\n  or role:y\n",
+            "a: |\n  role:x or role:y\n",
+        ] {
+            assert_eq!(
+                parse_rules(text),
+                Ok(vec![("a".to_owned(), expected.clone())]),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
     fn what_is_not_a_rule_is_named_by_its_line() {
-        assert_eq!(parse_rules("a: role:x\nb: >-\n  role:y\n"), Err(2));
-        assert_eq!(parse_rules("a: role:x\n  b: role:y\n"), Err(2));
+        assert_eq!(parse_rules("a: role:x\nb: [\"role:y\"]\n"), Err(2));
+        assert_eq!(parse_rules("  a: role:x\n"), Err(1));
         assert_eq!(parse_rules("nonsense\n"), Err(1));
     }
 }
