@@ -4,6 +4,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import threading
@@ -20,8 +21,8 @@ import scenarios  # noqa: E402
 import selfcheck  # noqa: E402
 
 
-# Else a service that refuses is asked for more than a minute.
-OPTIONS = '[DEFAULT]\naction_retry_limit = 2\n'
+# Else a service that refuses is asked for more than a minute; and limits that a scenario can reach.
+OPTIONS = '[DEFAULT]\naction_retry_limit = 2\nmax_stacks_per_tenant = 25\nmax_resources_per_stack = 250\n'
 
 
 def arguments():
@@ -163,7 +164,10 @@ def main():
         print('OUTLIVED nothing differs any more in: %s %s' % agreement[:2])
     failed = sum(1 for count, _ in comparison.results.values() if count) + len(blind) + len(outlived)
     later = sum(1 for count, attempt in comparison.results.values() if not count and attempt > 1)
-    print('\nlogs: %s' % directory)
+    if failed or options.keep:
+        print('\nlogs: %s' % directory)
+    else:
+        shutil.rmtree(directory)
     if later:
         print('%d needed more than one attempt' % later)
     print('%d passed, %d failed' % (len(comparison.results) + checks + len(outlived) - failed, failed))

@@ -201,9 +201,9 @@ class Rig:
         def answers():
             try:
                 return requests.get(self.api_url + '/', timeout=10)
-            except requests.ConnectionError:
+            except requests.RequestException:
                 return None
-        wait_until(60, 'heat-api of ' + self.label, answers)
+        wait_until(180, 'heat-api of ' + self.label, answers)
 
     def engine_command(self, engine):
         options = ['--config-file', str(self.conf)]
@@ -229,7 +229,7 @@ class Rig:
                     raise RuntimeError('the %s engine died; see %s' % (engine.name, engine.log))
             topics = {q['name']: q.get('consumers', 0) for q in management('GET', 'queues/' + self.name)}
             return min(topics.get('engine', 0), topics.get('engine_worker', 0)) >= expected
-        wait_until(90, 'engines of ' + self.label, consume, 0.2)
+        wait_until(180, 'engines of ' + self.label, consume, 0.2)
 
     def stop_engines(self):
         for engine in self.engines:

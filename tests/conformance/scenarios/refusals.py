@@ -97,7 +97,7 @@ BAD_PARAMETERS = (
 def bad_templates_are_refused(s):
     for name, bad in BAD_TEMPLATES.items():
         s.create('bad-' + name, bad, label='create: ' + name)
-    s.get('/stacks')
+    s.settle()
 
 
 @scenario
@@ -110,6 +110,7 @@ def bad_templates_are_not_valid(s):
 def bad_parameters_are_refused(s):
     for number, parameters in enumerate(BAD_PARAMETERS):
         s.create('bad%d' % number, template({'r': test_resource()}, parameters=PARAMETERS), parameters, label='parameters %d' % number)
+    s.settle()
 
 
 @scenario
@@ -125,6 +126,7 @@ def bad_environments_are_refused(s):
     }
     for name, environment in environments.items():
         s.create('env-' + name, template({'r': resource('My::R')}), environment=environment, label='environment: ' + name)
+    s.settle()
 
 
 @scenario
@@ -134,9 +136,9 @@ def bad_stack_names_and_arguments_are_refused(s):
     for field, values in {'timeout_mins': ('soon', -1, 0, 10 ** 9, None, 1.5), 'disable_rollback': ('perhaps', 5, None),
                           'tags': ('a,,b', 'x' * 81, ['a'], {'a': 1}, ''), 'files': ([], {'a': 1}), 'parameters': ([], 'x'),
                           'environment': ([], 5), 'template': (None, 5)}.items():
-        for value in values:
-            body = {'stack_name': 'args', 'template': GOOD, 'environment': {'resource_registry': {'OS::Heat::TestResource': 'x:'}}}
-            s.request('POST', '/stacks', dict(body, **{field: value}), label='%s = %.40r' % (field, value))
+        for number, value in enumerate(values):
+            s.create('args-%s-%d' % (field, number), **dict({'template': GOOD}, **{field: value}), label='%s = %.40r' % (field, value))
+    s.settle()
     s.request('POST', '/stacks', {'stack_name': 'none'}, label='no template')
     s.request('POST', '/stacks', {}, label='nothing')
 
@@ -161,4 +163,13 @@ def duplicate_names_and_unknown_stacks(s):
 
 @scenario
 def quotas(s):
-    s.create('too_deep', template({'r': dict(test_resource(), metadata={'a': 1})}), nested_depth=9)
+    """main.OPTIONS sets both limits."""
+    s.create('many-resources', template({'r%d' % number: resource('OS::Heat::None') for number in range(251)}))
+    for number in range(25):
+        s.create('few%02d' % number, template({}), quiet=True)
+    s.settle()
+    s.create('one-too-many', template({}))
+    stack = s.stacks[0]
+    s.update(stack, template({'r%d' % number: resource('OS::Heat::None') for number in range(251)}))
+    s.settle()
+    s.get(stack.path)
