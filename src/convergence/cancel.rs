@@ -11,6 +11,7 @@ use crate::messaging::{CallError, PublishError, Target};
 use crate::resource::state::Status;
 use crate::stack::Stack;
 use crate::stack::error::StackError;
+use crate::stack::state::Expected;
 use crate::store::{Deleted, StackChanges};
 
 pub const LISTENER_TOPIC: &str = "heat-engine-listener";
@@ -37,6 +38,7 @@ impl Convergence {
     async fn stop_one_traversal(&self, context: &RequestContext, stack: &mut Stack) -> Result<(), StackError> {
         let stopped = stack.traversal().to_owned();
         let action = stack.action();
+        let before = stack.row.clone();
         stack.row.current_traversal = Some(self.services.clock.new_uuid());
         stack.row.status = Some(Status::Failed.to_string());
         stack.row.status_reason = Some(format!("Stack {action} cancelled"));
@@ -47,11 +49,12 @@ impl Convergence {
             ..StackChanges::default()
         };
         let swap = stack
-            .swap_and_announce(&self.services, context, Some(stopped.clone()), changes)
+            .swap_and_announce(&self.services, context, Expected::InProgress(stopped.clone()), changes)
             .await?;
         if swap.is_updated() {
             self.services.store.sync_points_delete(stack.id(), &stopped).await?;
         } else {
+            stack.row = before;
             tracing::warn!(stack = stack.name(), ?swap, "the stack has moved on; not cancelled");
         }
         Ok(())

@@ -14,7 +14,7 @@ impl Convergence {
         let action = stack.action();
         let reason = format!("Stack {action} completed successfully");
         let swap = stack
-            .set_state(&self.services, context, action, Status::Complete, &reason)
+            .set_end(&self.services, context, Status::Complete, &reason)
             .await?;
         if swap.is_updated() {
             self.purge(context, stack).await?;
@@ -22,7 +22,8 @@ impl Convergence {
         Ok(())
     }
 
-    /// The traversal failed: roll back, if the stack is to, or stop. False if a newer traversal has taken over.
+    /// The traversal failed: roll back, if the stack is to, or stop. False if it has ended before, or a newer one has
+    /// taken over.
     pub async fn mark_failed(
         &self,
         context: &RequestContext,
@@ -31,7 +32,7 @@ impl Convergence {
     ) -> Result<bool, StackError> {
         let action = stack.action();
         if !stack
-            .set_state(&self.services, context, action, Status::Failed, reason)
+            .set_end(&self.services, context, Status::Failed, reason)
             .await?
             .is_updated()
         {

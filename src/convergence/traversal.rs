@@ -20,6 +20,7 @@ use crate::resource::state::{Action, Status};
 use crate::stack::dependencies::Dependencies;
 use crate::stack::error::StackError;
 use crate::stack::node::Node;
+use crate::stack::state::Expected;
 use crate::stack::stored::state_of;
 use crate::stack::{Stack, identity_of};
 use crate::store::{NewResource, NewSyncPoint, Resource, StackChanges, Swap, SyncPointKey};
@@ -70,11 +71,13 @@ impl Convergence {
         let Some(previous) = self.enter_traversal(context, stack, &plan).await? else {
             return Ok(false);
         };
-        if !previous.is_empty() {
-            self.services.store.sync_points_delete(stack.id(), &previous).await?;
-        }
+        let prepared = self.leave_traversal(stack, &plan, &previous).await;
         let (engine, context, mut stack) = (self.clone(), context.clone(), stack.clone());
-        let run = async move { engine.run_start(&context, &mut stack, plan.stop_workers).await };
+        let run = async move {
+            engine
+                .run_start(&context, &mut stack, prepared, plan.stop_workers)
+                .await
+        };
         self.services.background.spawn(run.in_current_span());
         Ok(true)
     }
@@ -160,7 +163,7 @@ impl Convergence {
             stack.tags = Some(settings.tags.clone());
         }
         let swap = stack
-            .swap_and_announce(services, context, Some(previous.clone()), changes)
+            .swap_and_announce(services, context, Expected::Traversal(previous.clone()), changes)
             .await?;
         if !swap.is_updated() {
             tracing::warn!(
@@ -169,26 +172,43 @@ impl Convergence {
                 ?swap,
                 "not started: the stack has moved on"
             );
+            if let PlannedTemplate::New(_) = plan.template {
+                let removal = services.store.raw_template_delete(template_id).await?;
+                tracing::debug!(template_id, ?removal, "the template of what was not started");
+            }
             return Ok(None);
-        }
-        if let Some(settings) = &plan.settings {
-            services.store.stack_tags_set(stack.id(), &settings.tags).await?;
         }
         Ok(Some(previous))
     }
 
-    /// The part of the start that runs in the background. Whatever breaks it marks the stack as failed: nobody else
-    /// would.
+    /// What goes with the step from one traversal to the next.
+    async fn leave_traversal(&self, stack: &Stack, plan: &Plan, previous: &str) -> Result<(), StackError> {
+        if let Some(settings) = &plan.settings {
+            self.services.store.stack_tags_set(stack.id(), &settings.tags).await?;
+        }
+        if !previous.is_empty() {
+            self.services.store.sync_points_delete(stack.id(), previous).await?;
+        }
+        Ok(())
+    }
+
+    /// The part of the start that runs in the background. Whatever breaks it, or what was to come before it, marks
+    /// the stack as failed: nobody else would.
     ///
     /// Boxed: a failed start may roll back, which is the start of another traversal.
     fn run_start<'a>(
         &'a self,
         context: &'a RequestContext,
         stack: &'a mut Stack,
+        prepared: Result<(), StackError>,
         stop_workers: bool,
     ) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let Err(error) = self.start(context, stack, stop_workers).await else {
+            let started = match prepared {
+                Ok(()) => self.start(context, stack, stop_workers).await,
+                unprepared => unprepared,
+            };
+            let Err(error) = started else {
                 return;
             };
             report(stack, &error, "the traversal did not start");

@@ -13,6 +13,15 @@ use crate::store::{EventLimits, NewEvent, StackChanges, Swap};
 /// The type under which a stack's own events are kept.
 pub const STACK_TYPE: &str = "OS::Heat::Stack";
 
+/// What a stack's row must say for a change of its state to be right.
+#[derive(Clone, Debug)]
+pub enum Expected {
+    /// It is in this traversal.
+    Traversal(String),
+    /// It is in this traversal, whose end is not recorded.
+    InProgress(String),
+}
+
 impl Stack {
     /// Puts the stack into a state, if it is still in the traversal that we know, and tells everybody.
     pub async fn set_state(
@@ -32,8 +41,34 @@ impl Stack {
             status_reason: self.row.status_reason.clone(),
             ..StackChanges::default()
         };
-        self.swap_and_announce(services, context, self.row.current_traversal.clone(), changes)
-            .await
+        let expected = Expected::Traversal(self.traversal().to_owned());
+        self.swap_and_announce(services, context, expected, changes).await
+    }
+
+    /// As [`Self::set_state`], for the end of what is in progress: whoever comes to the same end later finds that it
+    /// has come, and nobody hears of it twice.
+    pub async fn set_end(
+        &mut self,
+        services: &Services,
+        context: &RequestContext,
+        status: Status,
+        reason: &str,
+    ) -> Result<Swap, StackError> {
+        let before = (self.row.status.clone(), self.row.status_reason.clone());
+        self.row.status = Some(status.to_string());
+        self.row.status_reason = Some(reason.to_owned());
+        let changes = StackChanges {
+            action: self.row.action.clone(),
+            status: self.row.status.clone(),
+            status_reason: self.row.status_reason.clone(),
+            ..StackChanges::default()
+        };
+        let expected = Expected::InProgress(self.traversal().to_owned());
+        let swap = self.swap_and_announce(services, context, expected, changes).await?;
+        if !swap.is_updated() {
+            (self.row.status, self.row.status_reason) = before;
+        }
+        Ok(swap)
     }
 
     /// Writes `changes` under compare-and-swap and, if they took, the event of the state that the stack is in now;
@@ -42,7 +77,7 @@ impl Stack {
         &mut self,
         services: &Services,
         context: &RequestContext,
-        expected_traversal: Option<String>,
+        expected: Expected,
         changes: StackChanges,
     ) -> Result<Swap, StackError> {
         tracing::info!(
@@ -57,7 +92,7 @@ impl Stack {
         let limits = event_limits(services);
         let arguments = (
             self.id().to_owned(),
-            expected_traversal,
+            expected,
             changes,
             self.state_event(services),
             limits,
@@ -66,7 +101,12 @@ impl Stack {
             .store
             .transaction(arguments, |session, (id, expected, changes, event, limits)| {
                 Box::pin(async move {
-                    let swap = session.stack_swap(id, expected.as_deref(), changes).await?;
+                    let swap = match expected {
+                        Expected::Traversal(traversal) => session.stack_swap(id, Some(traversal), changes).await?,
+                        Expected::InProgress(traversal) => {
+                            session.stack_swap_in_progress(id, traversal, changes).await?
+                        }
+                    };
                     if swap.is_updated() {
                         session.event_create_limited(event, *limits).await?;
                     } else {
@@ -77,7 +117,11 @@ impl Stack {
             })
             .await?;
         if swap.is_updated() {
-            self.notify(services, context).await?;
+            // The state stands, and what follows from it must not be held up.
+            if let Err(error) = self.notify(services, context).await {
+                let error = &error as &dyn std::error::Error;
+                tracing::error!(stack = self.name(), error, "no notification of the stack's state");
+            }
         } else {
             tracing::info!(
                 stack = self.name(),

@@ -386,21 +386,42 @@ impl Session {
         expected_traversal: Option<&str>,
         changes: &StackChanges,
     ) -> Result<Swap, StoreError> {
-        let mut columns = changes.assignments(self.repertoire());
-        if columns.is_empty() {
-            columns.set("id", id);
-        }
         let expected = if expected_traversal.is_some() {
             "current_traversal = ?"
         } else {
             ""
         };
+        self.stack_swap_where(id, expected, expected_traversal, changes).await
+    }
+
+    /// Writes the changes if the stack is still in the traversal that is expected and that has not ended.
+    pub async fn stack_swap_in_progress(
+        &mut self,
+        id: &str,
+        traversal: &str,
+        changes: &StackChanges,
+    ) -> Result<Swap, StoreError> {
+        let expected = "current_traversal = ? AND status = 'IN_PROGRESS'";
+        self.stack_swap_where(id, expected, Some(traversal), changes).await
+    }
+
+    async fn stack_swap_where(
+        &mut self,
+        id: &str,
+        expected: &str,
+        traversal: Option<&str>,
+        changes: &StackChanges,
+    ) -> Result<Swap, StoreError> {
+        let mut columns = changes.assignments(self.repertoire());
+        if columns.is_empty() {
+            columns.set("id", id);
+        }
         self.swap(SwapStatement {
             table: "stack",
             key: "id = ? AND deleted_at IS NULL",
             key_values: vec![id.into()],
             expected,
-            expected_values: expected_traversal.into_iter().map(SqlValue::from).collect(),
+            expected_values: traversal.into_iter().map(SqlValue::from).collect(),
             changes: &columns,
         })
         .await
