@@ -111,7 +111,21 @@ pub async fn update_stack(engine: &Engine, call: Call) -> Result<Value, RequestE
     Ok(stack.identifier().to_value())
 }
 
+/// How often a delete is tried again because somebody else has begun something with the stack at the same moment.
+const DELETE_ATTEMPTS: u32 = 5;
+
 pub async fn delete_stack(engine: &Engine, call: Call) -> Result<Value, RequestError> {
+    for attempt in 1..=DELETE_ATTEMPTS {
+        if begin_delete(engine, &call).await? {
+            break;
+        }
+        tracing::info!(attempt, "the stack has moved on; deleting it as it is now");
+    }
+    Ok(Value::Null)
+}
+
+/// False if the stack has changed in the meantime.
+async fn begin_delete(engine: &Engine, call: &Call) -> Result<bool, RequestError> {
     let services = engine.services();
     let row = find::stack(
         services,
@@ -144,7 +158,7 @@ pub async fn delete_stack(engine: &Engine, call: Call) -> Result<Value, RequestE
     };
     let begun = engine.convergence.converge(&call.context, &mut stack, plan).await?;
     tracing::debug!(stack = stack.name(), begun, "delete");
-    Ok(Value::Null)
+    Ok(begun)
 }
 
 pub async fn stack_cancel_update(engine: &Engine, call: Call) -> Result<Value, RequestError> {
