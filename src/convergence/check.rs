@@ -13,6 +13,7 @@ use super::operation::{OUTAGE_PAUSE, Receipt};
 use super::propagate::{Passing, Told};
 use super::running::RunningCheck;
 use super::subject::Subjected;
+use super::sync_point::key_of;
 use super::worker_client::{CheckMessage, check_resource};
 use crate::identity::RequestContext;
 use crate::resource::state::{Action, Status};
@@ -20,7 +21,7 @@ use crate::stack::Stack;
 use crate::stack::error::StackError;
 use crate::stack::known::KnownResources;
 use crate::stack::node::Node;
-use crate::store::{Deleted, ExpectedResource, ResourceChanges, Scope};
+use crate::store::{Deleted, ExpectedResource, Resource, ResourceChanges, Scope};
 
 /// The arguments of a `check_resource`.
 #[derive(Clone, Debug)]
@@ -57,6 +58,7 @@ impl Convergence {
         let services = &self.services;
         let Some(loaded) = services.store.resource_load(resource_id).await? else {
             tracing::debug!(resource_id, "the resource is gone");
+            self.pass_over_gone(context, request).await?;
             return Ok(Checked::Done);
         };
         let Some(mut stack) =
@@ -72,6 +74,11 @@ impl Convergence {
             tracing::debug!(traversal = request.traversal, "the traversal is over");
             self.retrigger_replaced(context, &loaded.resource, &request.node, &stack)
                 .await?;
+            return Ok(Checked::Done);
+        }
+        if !stack.is_in_progress() {
+            // Its end is recorded but the traversal not tidied away yet, or the message comes late.
+            tracing::debug!(traversal = request.traversal, "the stack has ended");
             return Ok(Checked::Done);
         }
         if stack.has_timed_out(services) {
@@ -124,6 +131,7 @@ impl Convergence {
         let resource_id = subject.tracked.row.id;
         match end {
             CheckEnd::Replace => self.replace(context, request, stack, &mut subject).await,
+            CheckEnd::Replaced(replacement_id) => self.go_on_with(context, request, stack, replacement_id).await,
             CheckEnd::Contended => self.contended(context, request, stack, &subject, template_before).await,
             CheckEnd::Cancelled => {
                 self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
@@ -189,13 +197,21 @@ impl Convergence {
         subject: &mut Subjected,
     ) -> Result<(), StackError> {
         let graph = self.graph(stack.id(), stack.traversal()).await?;
-        let sender = Self::name_in_graph(&graph, &request.node, subject.tracked.row.replaces);
+        let resource_id = subject.tracked.row.id;
+        if graph.is_empty() {
+            // The stack went on to another traversal before anybody here had read the graph of this one.
+            return self
+                .retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
+                .await;
+        }
+        let sender = self
+            .name_in_graph(&graph, &request.node, subject.tracked.row.replaces)
+            .await?;
         let is_needed = graph.required_by(&sender).any(|successor| successor.is_update);
         let data = match is_needed {
             true => node_data(subject, &stack.definition).await?.to_value(),
             false => Value::Null,
         };
-        let resource_id = subject.tracked.row.id;
         let passing = Passing {
             sender: &sender,
             data,
@@ -238,13 +254,7 @@ impl Convergence {
         {
             Replacement::Created(replacement_id) => {
                 tracing::info!(resource_id, replacement_id, "replacing the resource");
-                let node = Node::update(replacement_id);
-                let message = CheckMessage {
-                    input_data: request.input_data.clone(),
-                    adopt_stack_data: request.adopt_stack_data.clone(),
-                    ..CheckMessage::new(&node, stack.traversal())
-                };
-                check_resource(&self.services.rpc, context, message).await?;
+                self.check_replacement(context, request, stack, replacement_id).await?;
             }
             Replacement::Lost => tracing::info!(resource_id, "not replaced: locked by a newer traversal"),
             Replacement::TemplateGone => {
@@ -252,6 +262,72 @@ impl Convergence {
                 self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
                     .await?;
             }
+        }
+        Ok(())
+    }
+
+    async fn check_replacement(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &Stack,
+        replacement_id: i64,
+    ) -> Result<(), StackError> {
+        let node = Node::update(replacement_id);
+        let message = CheckMessage {
+            input_data: request.input_data.clone(),
+            adopt_stack_data: request.adopt_stack_data.clone(),
+            ..CheckMessage::new(&node, stack.traversal())
+        };
+        check_resource(&self.services.rpc, context, message).await?;
+        Ok(())
+    }
+
+    /// The message came again, after the replacement was made. Unless somebody has begun with the replacement, the
+    /// message that asks for it may be lost.
+    async fn go_on_with(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &Stack,
+        replacement_id: i64,
+    ) -> Result<(), StackError> {
+        let row = self.services.store.resource_get(replacement_id).await?;
+        if row.is_some_and(|row| is_untouched(&row)) {
+            self.check_replacement(context, request, stack, replacement_id).await?;
+        }
+        Ok(())
+    }
+
+    /// A clean-up node whose row is gone: it was removed before it ever came to be, and the engine broke off before it
+    /// told the others.
+    async fn pass_over_gone(&self, context: &RequestContext, request: &CheckRequest) -> Result<(), StackError> {
+        let Some(resource_id) = request.node.resource_id().filter(|_| !request.node.is_update) else {
+            return Ok(());
+        };
+        let key = key_of(&request.node, &request.traversal);
+        let Some(point) = self.services.store.sync_point_get(&key).await? else {
+            return Ok(());
+        };
+        let stack = Stack::load(&self.services, &point.stack_id, &Scope::Everyone, Deleted::Shown).await?;
+        let Some(mut stack) = stack.filter(|stack| stack.traversal() == request.traversal) else {
+            return Ok(());
+        };
+        let graph = self.graph(stack.id(), stack.traversal()).await?;
+        if !graph.contains(&request.node) {
+            return Ok(());
+        }
+        let passing = Passing {
+            sender: &request.node,
+            data: Value::Null,
+            successor_row: resource_id,
+            adopt_stack_data: &request.adopt_stack_data,
+            skip: request.skip_propagate,
+            failures: request.accumulated_failures.clone(),
+            abandon: request.abandon,
+        };
+        if self.tell_successors(context, &stack, &graph, &passing).await? == Told::Everybody {
+            self.tell_stack(context, &mut stack, &graph, &passing).await?;
         }
         Ok(())
     }
@@ -346,23 +422,38 @@ impl Convergence {
     async fn retrigger_replaced(
         &self,
         context: &RequestContext,
-        row: &crate::store::Resource,
+        row: &Resource,
         node: &Node,
         stack: &Stack,
     ) -> Result<(), StackError> {
-        let Some(replaced) = row.replaces else { return Ok(()) };
-        let graph = self.graph(stack.id(), stack.traversal()).await?;
+        if row.replaces.is_none() {
+            return Ok(());
+        }
+        let graph = self.latest_graph(stack).await?;
         if graph.contains(node) {
             return Ok(());
         }
-        let changes = ResourceChanges {
-            action: Some(Action::Delete.to_string()),
-            ..ResourceChanges::default()
-        };
-        let swap = self.services.store.resource_update(row.id, &changes).await?;
-        tracing::debug!(resource_id = row.id, ?swap, "the replacement is not wanted any more");
-        self.retrigger(context, replaced, stack).await
+        // One that has been begun, by a message that came before this one, is for a clean-up to remove.
+        if is_untouched(row) {
+            let changes = ResourceChanges {
+                action: Some(Action::Delete.to_string()),
+                ..ResourceChanges::default()
+            };
+            let expected = ExpectedResource::unlocked(row.atomic_key);
+            let swap = self.services.store.resource_swap(row.id, &expected, &changes).await?;
+            tracing::debug!(resource_id = row.id, ?swap, "the replacement is not wanted any more");
+        }
+        let replaced = self.name_in_graph(&graph, node, row.replaces).await?;
+        match replaced.resource_id() {
+            Some(replaced) => self.retrigger(context, replaced, stack).await,
+            None => Ok(()),
+        }
     }
+}
+
+/// Whether nobody has worked on a resource yet.
+fn is_untouched(row: &Resource) -> bool {
+    row.engine_id.is_none() && row.action.as_deref() == Some(Action::Init.as_str())
 }
 
 /// What only a Python engine can do.

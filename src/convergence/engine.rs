@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::running::RunningChecks;
 use super::turns::Turns;
+use crate::stack::Stack;
 use crate::stack::dependencies::Dependencies;
 use crate::stack::error::StackError;
 use crate::stack::node::Node;
@@ -39,7 +40,7 @@ impl Convergence {
         }
     }
 
-    /// The graph of a stack's traversal, read and parsed once: a traversal never changes its own.
+    /// The graph of a traversal that has messages out, read and parsed once: a traversal never changes its own.
     pub async fn graph(&self, stack_id: &str, traversal: &str) -> Result<Arc<Graph>, StackError> {
         if let Some(graph) = self.graphs.get(traversal).await {
             return Ok(graph);
@@ -51,6 +52,16 @@ impl Convergence {
             self.graphs.insert(traversal.to_owned(), graph.clone()).await;
         }
         Ok(graph)
+    }
+
+    /// The graph that a stack has at this moment. Between two traversals that is still the graph of the first, under
+    /// the name of the second; so it is not remembered.
+    pub(super) async fn latest_graph(&self, stack: &Stack) -> Result<Arc<Graph>, StackError> {
+        if let Some(graph) = self.graphs.get(stack.traversal()).await {
+            return Ok(graph);
+        }
+        let text = self.services.store.stack_graph(stack.id(), stack.traversal()).await?;
+        Ok(Arc::new(read_graph(text.as_deref())))
     }
 
     pub(super) async fn remember_graph(&self, traversal: &str, graph: Graph) -> Arc<Graph> {

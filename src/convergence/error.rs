@@ -14,6 +14,9 @@ pub enum CheckEnd {
     /// The object has to be replaced by a new one.
     #[error("the resource requires replacement")]
     Replace,
+    /// The object has been replaced, in this traversal, by the one of that row.
+    #[error("the resource has been replaced")]
+    Replaced(i64),
     /// The action failed and is recorded; `reason` names class, place and message.
     #[error("Resource {action} failed: {reason}")]
     Failed { action: Action, reason: String },

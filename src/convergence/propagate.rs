@@ -7,7 +7,6 @@ use super::meeting::Arrival;
 use super::sync_point::{Arrived, Ready, key_of, stack_key};
 use super::worker_client::{CheckMessage, check_resource};
 use crate::identity::RequestContext;
-use crate::resource::state::Status;
 use crate::stack::Stack;
 use crate::stack::error::StackError;
 use crate::stack::node::{Node, Subject};
@@ -37,15 +36,24 @@ pub(super) enum Told {
 }
 
 impl Convergence {
-    /// The name that a resource's node has in the graph: a replacement stands for what it replaces.
-    pub(super) fn name_in_graph(graph: &Graph, node: &Node, replaces: Option<i64>) -> Node {
-        match replaces {
-            Some(replaced) if !graph.contains(node) => Node {
-                subject: Subject::Resource(replaced),
-                is_update: node.is_update,
-            },
-            _ => node.clone(),
+    /// The name that a resource's node has in the graph: a replacement stands for what it replaces, and so does the
+    /// replacement of a replacement that broke.
+    pub(super) async fn name_in_graph(
+        &self,
+        graph: &Graph,
+        node: &Node,
+        mut replaces: Option<i64>,
+    ) -> Result<Node, StackError> {
+        let mut name = node.clone();
+        while let Some(replaced) = replaces
+            && !graph.contains(&name)
+        {
+            name.subject = Subject::Resource(replaced);
+            // Rows come into being later than what they replace.
+            let row = self.services.store.resource_get(replaced).await?;
+            replaces = row.and_then(|row| row.replaces).filter(|older| *older < replaced);
         }
+        Ok(name)
     }
 
     /// Tells every node that waits for `passing.sender`, clean-ups first, and casts those that are ready.
@@ -108,10 +116,8 @@ impl Convergence {
         {
             Arrived::NoSyncPoint => Ok(Told::Nobody),
             Arrived::Waiting => Ok(Told::Everybody),
-            Arrived::Ready(ready) => {
-                if ready.news || self.is_still_in_progress(stack).await? {
-                    self.mark_complete(context, stack).await?;
-                }
+            Arrived::Ready(_) => {
+                self.mark_complete(context, stack).await?;
                 Ok(Told::Everybody)
             }
         }
@@ -124,7 +130,7 @@ impl Convergence {
         resource_id: i64,
         stack: &Stack,
     ) -> Result<(), StackError> {
-        let graph = self.graph(stack.id(), stack.traversal()).await?;
+        let graph = self.latest_graph(stack).await?;
         let update = Node::update(resource_id);
         let node = if graph.contains(&update) {
             update
@@ -170,11 +176,6 @@ impl Convergence {
                 Ok(())
             }
         }
-    }
-
-    async fn is_still_in_progress(&self, stack: &Stack) -> Result<bool, StackError> {
-        let status = self.services.store.stack_get_status(stack.id()).await?;
-        Ok(status.is_some_and(|status| status.status.as_deref() == Some(Status::InProgress.as_str())))
     }
 
     /// Whether a node that was ready before has neither finished nor begun, so that its message must have been lost.

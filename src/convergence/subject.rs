@@ -38,6 +38,8 @@ pub(super) struct Subjected {
     pub instance: Instance,
     pub known: KnownResources,
     resource_type: &'static ResourceType,
+    /// What had replaced the resource when it was read: the left-over of an earlier traversal.
+    replaced_before: Option<i64>,
     /// The definition that the row was last brought to, or will be made from.
     then: Arc<StackDefinition>,
 }
@@ -64,6 +66,7 @@ impl Subjected {
             None => None,
         };
         let mut tracked = Tracked::new(&loaded, properties, attributes);
+        let replaced_before = tracked.row.replaced_by;
         let will_create = node.is_update && tracked.action == Action::Init;
         let then = match tracked.row.current_template_id {
             Some(id) if id != stack.row.raw_template_id && !will_create => {
@@ -89,6 +92,7 @@ impl Subjected {
             instance,
             known,
             resource_type,
+            replaced_before,
             then,
         }))
     }
@@ -148,6 +152,9 @@ impl Subjected {
     }
 
     async fn update(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
+        if let Some(replacement_id) = self.replaced_in_this_traversal(work).await? {
+            return Err(CheckEnd::Replaced(replacement_id));
+        }
         let now = work.stack.definition.clone();
         let then = self.then.clone();
         let new_definition = now
@@ -206,6 +213,24 @@ impl Subjected {
             requires: &requires,
         };
         self.operation(work, Value::Null).update(update).await
+    }
+
+    /// The row that replaces this one, if it was made for the template and after the graph of this traversal: then the
+    /// message has come again.
+    async fn replaced_in_this_traversal(&self, work: &Work<'_>) -> Result<Option<i64>, StackError> {
+        let row = &self.tracked.row;
+        let Some(replacement_id) = row.replaced_by else {
+            return Ok(None);
+        };
+        let Some(replacement) = work.engine.services.store.resource_get(replacement_id).await? else {
+            return Ok(None);
+        };
+        let of_this_template = replacement.current_template_id == Some(work.stack.row.raw_template_id);
+        if replacement.replaces != Some(row.id) || !of_this_template {
+            return Ok(None);
+        }
+        let graph = work.engine.graph(work.stack.id(), work.stack.traversal()).await?;
+        Ok((!graph.is_empty() && !graph.contains(&Node::cleanup(replacement_id))).then_some(replacement_id))
     }
 
     /// Whether anything is to be changed; [`CheckEnd::Replace`] for what has to be made anew.
@@ -356,6 +381,7 @@ impl Subjected {
             current_template_id: Some(template_id),
             ..NewResource::default()
         };
+        let known_replacement = self.replaced_before;
         let attempts = 1 + services.settings.engine.client_retry_limit.max(0);
         let mut expected = ExpectedResource::unlocked(row.atomic_key);
         for attempt in 1.. {
@@ -368,7 +394,11 @@ impl Subjected {
                 Replacement::Lost if attempt < attempts => {
                     let current = services.store.resource_get(row.id).await?;
                     match current {
-                        Some(current) if current.engine_id.is_none() && current.updated_at == row.updated_at => {
+                        Some(current)
+                            if current.engine_id.is_none()
+                                && current.updated_at == row.updated_at
+                                && (current.replaced_by.is_none() || current.replaced_by == known_replacement) =>
+                        {
                             expected = ExpectedResource::unlocked(current.atomic_key);
                         }
                         _ => return Ok(Replacement::Lost),

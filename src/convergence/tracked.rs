@@ -3,6 +3,7 @@
 //! The row is the lock: an action begins with a compare-and-swap that writes our engine id and ends with one that takes
 //! it away. Each change of state is one transaction of the row, its event and, where they are new, its properties.
 
+use chrono::NaiveDateTime;
 use serde_json::{Map, Value};
 
 use super::error::CheckEnd;
@@ -45,6 +46,28 @@ pub struct Tracked {
     /// The properties as they were last applied, and whether the row's properties data are these.
     pub stored_properties: Option<Map<String, Value>>,
     properties_are_stored: bool,
+    work_when_read: Work,
+}
+
+/// The columns that tell whether a row was worked on.
+type Work = (
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    Option<i64>,
+    Option<i64>,
+    Option<NaiveDateTime>,
+);
+
+fn work_of(row: &Resource) -> Work {
+    (
+        row.action.clone(),
+        row.status.clone(),
+        row.physical_resource_id.clone(),
+        row.replaced_by,
+        row.current_template_id,
+        row.updated_at,
+    )
 }
 
 /// What a change of state writes beside the state.
@@ -70,6 +93,7 @@ impl Tracked {
             properties_are_stored: row.rsrc_prop_data_id.is_some(),
             stored_properties: properties,
             attributes,
+            work_when_read: work_of(&row),
             row,
         }
     }
@@ -225,15 +249,15 @@ impl Tracked {
         Ok(())
     }
 
-    /// The key of the row as it is now, when a signal or an attribute may have moved it on.
+    /// The key of the row as it is now, when a signal or an attribute may have moved it on. What somebody else has
+    /// worked on is another resource than the one that we know.
     pub async fn refresh_key(&mut self, services: &Services) -> Result<(), CheckEnd> {
-        match services.store.resource_get(self.row.id).await? {
-            Some(row) => {
-                self.row.atomic_key = row.atomic_key;
-                Ok(())
-            }
-            None => Err(CheckEnd::Contended),
-        }
+        let row = services.store.resource_get(self.row.id).await?;
+        let Some(row) = row.filter(|row| row.engine_id.is_some() || work_of(row) == self.work_when_read) else {
+            return Err(CheckEnd::Contended);
+        };
+        self.row.atomic_key = row.atomic_key;
+        Ok(())
     }
 
     fn expected(&self, services: &Services, lock: Lock) -> ExpectedResource {
