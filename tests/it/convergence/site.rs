@@ -1,0 +1,471 @@
+//! A deployment of its own: vhost, database, heat.conf, the engines that a test starts, and a caller.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use heat_engine::clock::Clock;
+use heat_engine::messaging::{Bus, CallError, Fault, Options, RpcClient, Target};
+use heat_engine::settings::{Settings, SettingsSources};
+use serde_json::{Map, Value, json};
+use sqlx::mysql::MySqlPoolOptions;
+use sqlx::{MySqlPool, Row};
+
+use crate::cloud::caller;
+use crate::lab::{Lab, TestDatabase, TestVhost};
+
+/// `HEAT_ENGINE_RS` names another build, as for the lab's scripts.
+fn program() -> OsString {
+    std::env::var_os("HEAT_ENGINE_RS").unwrap_or(env!("CARGO_BIN_EXE_heat-engine-rs").into())
+}
+
+/// Long enough for a loaded machine; nothing waits that long unless it fails.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A user's context as heat-api sends it, with a token of Keystone's; the same for all tests of a run.
+fn demo() -> &'static Map<String, Value> {
+    static DEMO: OnceLock<Map<String, Value>> = OnceLock::new();
+    DEMO.get_or_init(|| caller("demo", &Lab::get().keystone.url).to_wire())
+}
+
+pub struct Site {
+    pub database: TestDatabase,
+    pub vhost: TestVhost,
+    pub configuration: PathBuf,
+    pool: MySqlPool,
+    bus: Bus,
+    rpc: RpcClient,
+}
+
+/// A stack that a test has made.
+#[derive(Clone, Debug)]
+pub struct Stack {
+    pub name: String,
+    pub id: String,
+    identity: Value,
+}
+
+/// A row of `resource`, as far as tests look at it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    pub id: i32,
+    pub name: String,
+    pub action: String,
+    pub status: String,
+    pub status_reason: Option<String>,
+    pub physical_resource_id: Option<String>,
+    pub engine_id: Option<String>,
+    pub replaces: Option<i32>,
+    pub replaced_by: Option<i32>,
+}
+
+impl Resource {
+    pub fn state(&self) -> String {
+        format!("{}_{}", self.action, self.status)
+    }
+}
+
+impl Site {
+    /// `extra` is appended to heat.conf.
+    pub async fn new(hint: &str, extra: &str) -> Self {
+        let lab = Lab::get();
+        let (database, vhost) = (lab.fresh_database(hint), lab.fresh_vhost(hint));
+        let configuration = lab.write_heat_conf(&database, &vhost, extra);
+        let url = database.url().replace("mysql+pymysql:", "mysql:");
+        let pool = MySqlPoolOptions::new()
+            .max_connections(2)
+            .acquire_timeout(PATIENCE)
+            .connect_lazy(&url)
+            .expect("the URL is good");
+        let settings = Settings::load(&SettingsSources::default()).expect("the defaults are good");
+        let mut options = Options::new(&settings.messaging);
+        options.transport.transport_url = vhost.transport_url().into();
+        let bus = Bus::open(options, Clock::system()).expect("the options are good");
+        Self {
+            rpc: bus.rpc_client(),
+            database,
+            vhost,
+            configuration,
+            pool,
+            bus,
+        }
+    }
+
+    // ------------------------------------------------------------------ engines
+
+    /// One of our engines, as soon as it serves all topics.
+    pub async fn engine(&self) -> Engine {
+        self.engine_with(&[]).await
+    }
+
+    /// As `engine`, with options in the environment as oslo.config reads them.
+    pub async fn engine_with(&self, options: &[(&str, &str)]) -> Engine {
+        let mut command = Command::new(program());
+        command
+            .args(["--debug", "--config-file"])
+            .arg(&self.configuration)
+            .envs(options.iter().copied());
+        let engine = self.start("rust", command);
+        eventually("the engine serves all topics", || async {
+            engine.fail_if_dead();
+            engine.log().contains("all topics are served")
+        })
+        .await;
+        engine
+    }
+
+    /// A Python engine, without its pause between leaves.
+    pub async fn python_engine(&self) -> Engine {
+        let without_pause = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/heat_engine_nosleep.py");
+        let mut command = Command::new(&Lab::get().python);
+        command
+            .args(["-W", "ignore", without_pause, "--config-file"])
+            .arg(&self.configuration)
+            .envs([("OS_DEFAULT__NUM_ENGINE_WORKERS", "1"), ("OS_DEFAULT__HOST", "python")]);
+        let before = self.living_engines().await;
+        let engine = self.start("python", command);
+        eventually("the Python engine serves all topics", || async {
+            engine.fail_if_dead();
+            self.living_engines().await > before && self.consumers("engine.python") > 0
+        })
+        .await;
+        engine
+    }
+
+    fn start(&self, kind: &str, mut command: Command) -> Engine {
+        static COUNTER: AtomicU32 = AtomicU32::new(0);
+        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+        let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{kind}-{number}.log", self.vhost.name));
+        let output = std::fs::File::create(&log).expect("the log can be written");
+        use std::os::unix::process::CommandExt;
+        let process = command
+            .stdin(Stdio::null())
+            .stdout(output.try_clone().expect("a second handle"))
+            .stderr(output)
+            .process_group(0)
+            .spawn()
+            .expect("the engine starts");
+        Engine { process, log }
+    }
+
+    pub async fn living_engines(&self) -> i64 {
+        self.count("service WHERE deleted_at IS NULL").await
+    }
+
+    fn consumers(&self, queue: &str) -> u64 {
+        let queues = self.vhost.queues();
+        let queue = queues.iter().find(|known| known["name"] == queue);
+        queue.and_then(|queue| queue["consumers"].as_u64()).unwrap_or(0)
+    }
+
+    // ------------------------------------------------------------------ requests
+
+    pub async fn try_call(&self, method: &str, arguments: Value) -> Result<Value, CallError> {
+        let target = Target::topic("engine", "1.36");
+        let Value::Object(arguments) = arguments else {
+            panic!("arguments are a map");
+        };
+        self.rpc.call(&target, method, arguments, demo(), PATIENCE).await
+    }
+
+    pub async fn call(&self, method: &str, arguments: Value) -> Value {
+        match self.try_call(method, arguments).await {
+            Ok(answer) => answer,
+            Err(CallError::Remote { fault, .. }) => panic!("{method}: {fault:?}"),
+            Err(error) => panic!("{method}: {error}"),
+        }
+    }
+
+    /// How a request is refused.
+    pub async fn refusal(&self, method: &str, arguments: Value) -> Fault {
+        match self.try_call(method, arguments).await {
+            Err(CallError::Remote { fault, .. }) => fault,
+            other => panic!("{method} is not refused: {other:?}"),
+        }
+    }
+
+    pub async fn create(&self, name: &str, template: Value) -> Stack {
+        self.create_with(name, template, json!({})).await
+    }
+
+    /// `args`: timeout_mins, disable_rollback and the like.
+    pub async fn create_with(&self, name: &str, template: Value, args: Value) -> Stack {
+        let identity = self.call("create_stack", create_arguments(name, template, args)).await;
+        Stack {
+            name: name.to_owned(),
+            id: identity["stack_id"].as_str().expect("an identity").to_owned(),
+            identity,
+        }
+    }
+
+    pub async fn update(&self, stack: &Stack, template: Value) {
+        self.update_with(stack, template, json!({})).await;
+    }
+
+    pub async fn update_with(&self, stack: &Stack, template: Value, args: Value) {
+        self.call("update_stack", stack.update_arguments(template, args)).await;
+    }
+
+    pub async fn delete(&self, stack: &Stack) {
+        self.call("delete_stack", json!({"stack_identity": stack.identity}))
+            .await;
+    }
+
+    pub async fn cancel(&self, stack: &Stack, with_rollback: bool) {
+        let arguments = json!({"stack_identity": stack.identity, "cancel_with_rollback": with_rollback});
+        self.call("stack_cancel_update", arguments).await;
+    }
+
+    // ------------------------------------------------------------------ the tables
+
+    /// The rows of a query that gives one text a row.
+    pub async fn texts(&self, query: &str) -> Vec<String> {
+        let query = sqlx::AssertSqlSafe(query.to_owned());
+        sqlx::query_scalar(query)
+            .fetch_all(&self.pool)
+            .await
+            .expect("a sound query")
+    }
+
+    /// `SELECT COUNT(*) FROM …`
+    pub async fn count(&self, from: &str) -> i64 {
+        let query = sqlx::AssertSqlSafe(format!("SELECT COUNT(*) FROM {from}"));
+        sqlx::query_scalar(query)
+            .fetch_one(&self.pool)
+            .await
+            .expect("a sound query")
+    }
+
+    /// Such as `CREATE_COMPLETE`; `gone` once a stack is deleted.
+    pub async fn state(&self, stack: &Stack) -> String {
+        let query = format!(
+            "SELECT IF(deleted_at IS NULL, CONCAT(action, '_', status), 'gone') FROM stack WHERE id = '{}'",
+            stack.id
+        );
+        self.texts(&query).await.pop().expect("rows of stacks stay")
+    }
+
+    pub async fn reason(&self, stack: &Stack) -> String {
+        let query = format!("SELECT status_reason FROM stack WHERE id = '{}'", stack.id);
+        self.texts(&query).await.pop().expect("rows of stacks stay")
+    }
+
+    /// All resources of a stack, the oldest first.
+    pub async fn resources(&self, stack: &Stack) -> Vec<Resource> {
+        let query = "SELECT id, name, action, status, status_reason, nova_instance, engine_id, replaces, \
+                     replaced_by FROM resource WHERE stack_id = ? ORDER BY id";
+        let rows = sqlx::query(query)
+            .bind(&stack.id)
+            .fetch_all(&self.pool)
+            .await
+            .expect("a sound query");
+        rows.iter()
+            .map(|row| Resource {
+                id: row.get("id"),
+                name: row.get("name"),
+                action: row.get("action"),
+                status: row.get("status"),
+                status_reason: row.get("status_reason"),
+                physical_resource_id: row.get("nova_instance"),
+                engine_id: row.get("engine_id"),
+                replaces: row.get("replaces"),
+                replaced_by: row.get("replaced_by"),
+            })
+            .collect()
+    }
+
+    /// The only resource of that name.
+    pub async fn resource(&self, stack: &Stack, name: &str) -> Resource {
+        let all = self.resources(stack).await;
+        let mut named = all.iter().filter(|resource| resource.name == name);
+        match (named.next(), named.next()) {
+            (Some(resource), None) => resource.clone(),
+            _ => panic!("not one {name} in {all:#?}"),
+        }
+    }
+
+    /// What happened to the stack's resources and to itself, oldest first: `name ACTION_STATUS`.
+    pub async fn events(&self, stack: &Stack) -> Vec<String> {
+        let query = format!(
+            "SELECT CONCAT(resource_name, ' ', resource_action, '_', resource_status) FROM event \
+             WHERE stack_id = '{}' ORDER BY id",
+            stack.id
+        );
+        self.texts(&query).await
+    }
+
+    pub async fn sync_points(&self, stack: &Stack) -> i64 {
+        self.count(&format!("sync_point WHERE stack_id = '{}'", stack.id)).await
+    }
+
+    // ------------------------------------------------------------------ waiting
+
+    /// Waits until the stack is in this state.
+    pub async fn until(&self, stack: &Stack, state: &str) {
+        let began = Instant::now();
+        loop {
+            let now = self.state(stack).await;
+            if now == state {
+                return;
+            }
+            if began.elapsed() > PATIENCE {
+                let reason = self.reason(stack).await;
+                let resources = self.resources(stack).await;
+                panic!(
+                    "{} is {now} ({reason}), not {state}; {resources:#?}; {:#?}",
+                    stack.name,
+                    self.events(stack).await
+                );
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// As `until`, and until the traversal is tidied away.
+    pub async fn until_settled(&self, stack: &Stack, state: &str) {
+        self.until(stack, state).await;
+        eventually("no sync point is left", || async { self.sync_points(stack).await == 0 }).await;
+    }
+
+    /// Waits until the newest row of a resource is in this state.
+    pub async fn until_resource(&self, stack: &Stack, name: &str, state: &str) -> Resource {
+        let began = Instant::now();
+        loop {
+            let resources = self.resources(stack).await;
+            let newest = resources.iter().rfind(|resource| resource.name == name);
+            match newest {
+                Some(resource) if resource.state() == state => return resource.clone(),
+                _ if began.elapsed() > PATIENCE => panic!("no {name} is {state}: {resources:#?}"),
+                _ => tokio::time::sleep(LOOK_AGAIN).await,
+            }
+        }
+    }
+
+    /// Waits until no message waits and none is being worked on, for a while.
+    pub async fn until_quiet(&self) {
+        let mut quiet_since = Instant::now();
+        let began = Instant::now();
+        while quiet_since.elapsed() < Duration::from_millis(1500) {
+            let queues = self.vhost.queues();
+            let busy = queues.iter().any(|queue| {
+                let is_read = queue["name"].as_str().is_some_and(|name| name.starts_with("engine"));
+                is_read && queue["messages"].as_u64().unwrap_or(0) > 0
+            });
+            if busy {
+                quiet_since = Instant::now();
+            }
+            assert!(began.elapsed() < PATIENCE, "the queues do not empty");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    pub async fn close(self) {
+        self.bus.close().await;
+        self.pool.close().await;
+    }
+}
+
+impl Stack {
+    pub fn update_arguments(&self, template: Value, args: Value) -> Value {
+        json!({"stack_identity": self.identity, "template": template, "params": {}, "files": {}, "args": args})
+    }
+}
+
+pub fn create_arguments(name: &str, template: Value, args: Value) -> Value {
+    json!({"stack_name": name, "template": template, "params": {}, "files": {}, "args": args})
+}
+
+/// Waits until something holds.
+pub async fn eventually<F>(what: &str, mut holds: impl FnMut() -> F)
+where
+    F: Future<Output = bool>,
+{
+    let began = Instant::now();
+    while !holds().await {
+        assert!(began.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// A running engine; it is killed when this is dropped.
+pub struct Engine {
+    process: Child,
+    log: PathBuf,
+}
+
+impl Engine {
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap_or_default()
+    }
+
+    /// The id under which it locks resources.
+    pub fn id(&self) -> String {
+        let log = self.log();
+        let line = log
+            .lines()
+            .find(|line| line.contains("all topics are served"))
+            .expect("the engine serves");
+        let id = line.split_once("engine_id=").map(|(_, rest)| rest.trim_matches('"'));
+        id.expect("the line names the engine").chars().take(36).collect()
+    }
+
+    pub fn signal(&self, name: &str) {
+        let process = self.process.id().to_string();
+        let status = Command::new("kill").args(["-s", name, &process]).status();
+        assert!(status.expect("kill").success());
+    }
+
+    /// Ends it at once, as a crash does.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    pub async fn wait(&mut self) -> ExitStatus {
+        let began = Instant::now();
+        loop {
+            if let Some(status) = self.process.try_wait().expect("a child of ours") {
+                return status;
+            }
+            assert!(began.elapsed() < PATIENCE, "still there:\n{}", self.log());
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    pub fn is_alive(&mut self) -> bool {
+        self.process.try_wait().expect("a child of ours").is_none()
+    }
+
+    fn fail_if_dead(&self) {
+        let process = format!("/proc/{}/stat", self.process.id());
+        let state = std::fs::read_to_string(process).unwrap_or_default();
+        let dead = state
+            .rsplit_once(')')
+            .is_none_or(|(_, rest)| rest.trim_start().starts_with('Z'));
+        assert!(!dead, "the engine ended:\n{}", self.log());
+    }
+
+    /// With its workers, as Python's engine has them.
+    fn end(&mut self) {
+        let group = format!("-{}", self.process.id());
+        let _ = Command::new("kill")
+            .args(["-s", "KILL", "--", &group])
+            .stderr(Stdio::null())
+            .status();
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.end();
+        if std::thread::panicking() {
+            eprintln!("the engine's log: {}", self.log.display());
+        } else {
+            let _ = std::fs::remove_file(&self.log);
+        }
+    }
+}

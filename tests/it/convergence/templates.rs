@@ -1,0 +1,69 @@
+//! Templates of resources that need no service.
+
+use serde_json::{Map, Value, json};
+
+pub fn template(resources: Value) -> Value {
+    json!({"heat_template_version": "2018-08-31", "resources": resources})
+}
+
+/// An `OS::Heat::TestResource`.
+pub fn test(properties: Value) -> Value {
+    json!({"type": "OS::Heat::TestResource", "properties": properties})
+}
+
+pub fn test_after(properties: Value, required: &[&str]) -> Value {
+    let mut resource = test(properties);
+    resource["depends_on"] = required.into();
+    resource
+}
+
+/// `count` independent resources, `r0` and so on.
+pub fn flat(count: usize, properties: &Value) -> Value {
+    let resources = (0..count).map(|number| (format!("r{number}"), test(properties.clone())));
+    template(Value::Object(resources.collect()))
+}
+
+/// A diamond on a random text, a chain of five, and one resource after twenty. Another round updates all but the random
+/// text, and replaces `right` of the diamond and `chain2`.
+pub fn web(round: u32) -> Value {
+    let mut resources = Map::new();
+    let mut add = |name: &str, resource: Value| resources.insert(name.to_owned(), resource);
+    add(
+        "top",
+        json!({"type": "OS::Heat::RandomString", "properties": {"length": 16}}),
+    );
+    let of_top = joined("-", &[json!({"get_attr": ["top", "value"]}), json!(round.to_string())]);
+    add("left", test(json!({"value": of_top})));
+    add(
+        "right",
+        test(json!({"value": of_top, "update_replace_value": round.to_string()})),
+    );
+    let of_both = joined(
+        ",",
+        &[
+            json!({"get_attr": ["left", "output"]}),
+            json!({"get_attr": ["right", "output"]}),
+        ],
+    );
+    add("bottom", test(json!({"value": of_both})));
+    add("chain0", test(json!({"value": round.to_string()})));
+    for number in 1..5 {
+        let before = json!({"get_attr": [format!("chain{}", number - 1), "output"]});
+        let mut properties = json!({"value": joined("", &[before, json!("x")])});
+        if number == 2 {
+            properties["update_replace_value"] = round.to_string().into();
+        }
+        add(&format!("chain{number}"), test(properties));
+    }
+    let fan: Vec<String> = (0..20).map(|number| format!("fan{number}")).collect();
+    for name in &fan {
+        add(name, test(json!({"value": round.to_string()})));
+    }
+    let fan: Vec<&str> = fan.iter().map(String::as_str).collect();
+    add("handle", test_after(json!({"value": round.to_string()}), &fan));
+    template(Value::Object(resources))
+}
+
+fn joined(separator: &str, parts: &[Value]) -> Value {
+    json!({"list_join": [separator, parts]})
+}
