@@ -464,6 +464,10 @@ fn not_served(stack: &Stack, request: &CheckRequest) -> Option<String> {
         }
         _ if !request.adopt_stack_data.is_null() => Some("adopting is not served".to_owned()),
         _ if request.abandon => Some("abandoning is not served".to_owned()),
+        _ if request.node.is_update => stack
+            .definition
+            .function_not_built()
+            .map(|function| format!("The function \"{function}\" is not supported.")),
         _ => None,
     }
 }

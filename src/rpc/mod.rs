@@ -10,7 +10,6 @@ mod events;
 mod exception_formats;
 mod filters;
 mod find;
-mod format_parameter;
 mod format_resource;
 mod format_stack;
 pub mod handover;

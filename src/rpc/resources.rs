@@ -348,10 +348,13 @@ async fn waiting_for_cleanup(engine: &Engine, stack: &Stack, resource_id: i64) -
         .collect())
 }
 
-/// Refuses, for now, what has resources of types that this engine lacks: it may go to a Python engine.
+/// Refuses, for now, what has resources or functions that this engine lacks: it may go to a Python engine.
 pub(super) fn ensure_served(definition: &StackDefinition) -> Result<(), RequestError> {
-    match foreign_type(definition) {
-        Some(type_name) => Err(NotServed::ResourceType(type_name.to_owned()).into()),
+    if let Some(type_name) = foreign_type(definition) {
+        return Err(NotServed::ResourceType(type_name.to_owned()).into());
+    }
+    match definition.function_not_built() {
+        Some(function) => Err(NotServed::Function(function.to_owned()).into()),
         None => Ok(()),
     }
 }

@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::contract::{Call, Engine};
 use super::error::{NotServed, RequestError};
+use super::find;
 use super::resources::ensure_served;
 use super::stack_request::{TemplateArguments, check_template};
-use super::{find, format_parameter};
 use crate::python::repr;
 use crate::stack::validate::{Thoroughness, validate};
 use crate::store::Deleted;
@@ -100,7 +100,7 @@ pub async fn validate_template(engine: &Engine, call: Call) -> Result<Value, Req
     shown.insert("Description".to_owned(), template.description());
     let parameters = stack.definition.parameters().defined();
     let parameters: Map<String, Value> = parameters
-        .map(|parameter| (parameter.name.clone(), format_parameter::schema(parameter)))
+        .map(|parameter| (parameter.name.clone(), parameter.describe()))
         .collect();
     shown.insert("Parameters".to_owned(), Value::Object(parameters));
     if let Some(groups) = template.parameter_groups() {

@@ -25,6 +25,7 @@ pub struct StackDefinition {
     outputs: Result<IndexMap<String, OutputDefinition>, TemplateError>,
     attributes_for_resources: AttributeIndex,
     attributes_for_outputs: AttributeIndex,
+    functions_not_built: Vec<String>,
 }
 
 /// Attributes by resource, each once, in the order in which they are met.
@@ -53,6 +54,7 @@ impl StackDefinition {
             .flat_map(IndexMap::values)
             .map(OutputDefinition::expression);
         let attributes_for_outputs = AttributeIndex::of(in_outputs);
+        let functions_not_built = template.functions_not_built().into_iter().map(str::to_owned).collect();
         Ok(Self {
             template,
             parameters,
@@ -61,7 +63,13 @@ impl StackDefinition {
             outputs,
             attributes_for_resources,
             attributes_for_outputs,
+            functions_not_built,
         })
+    }
+
+    /// A function of the template that this engine cannot compute.
+    pub fn function_not_built(&self) -> Option<&str> {
+        self.functions_not_built.first().map(String::as_str)
     }
 
     pub fn template(&self) -> &Arc<Template> {

@@ -68,11 +68,6 @@ impl Parameter {
         self.user_default.as_ref().or(self.schema.default.as_ref())
     }
 
-    /// What the user says.
-    pub fn user_value(&self) -> Option<&Value> {
-        self.user_value.as_ref()
-    }
-
     fn raw_value(&self) -> Option<&Value> {
         self.user_value.as_ref().or_else(|| self.default())
     }
