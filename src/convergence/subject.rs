@@ -16,7 +16,6 @@ use super::tracked::{Lock, Tracked};
 use crate::identity::RequestContext;
 use crate::plugins::questions::Questions;
 use crate::python::to_text;
-use crate::python::value::equals;
 use crate::resource::attributes::AttributeCache;
 use crate::resource::failure::Failure;
 use crate::resource::instance::{Identity, Instance, Stored};
@@ -193,7 +192,7 @@ impl Subjected {
             self.observe(&mut before).await?;
         }
 
-        let definition_changed = !is_same(&frozen_then, &frozen_now);
+        let definition_changed = !frozen_now.says_the_same_as(&frozen_then);
         let needs_update = match self.needs_update(definition_changed, &after, &before).await {
             Err(CheckEnd::Replace) => return self.replace_unless(restrict("replace"), work).await,
             other => other?,
@@ -511,14 +510,4 @@ fn instance(
         services.clock.clone(),
         services.cloud.session(context)?,
     ))
-}
-
-/// Whether two definitions say the same; names and descriptions do not count.
-fn is_same(then: &FrozenDefinition, now: &FrozenDefinition) -> bool {
-    then.resource_type == now.resource_type
-        && then.deletion_policy == now.deletion_policy
-        && then.depends_on == now.depends_on
-        && equals(&then.properties, &now.properties)
-        && equals(&then.metadata, &now.metadata)
-        && equals(&then.update_policy, &now.update_policy)
 }

@@ -121,8 +121,12 @@ impl RequestError {
             other => other.source(),
         };
         while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
+            let more = error.to_string();
+            // An error that only passes another one on says the same as that.
+            if !text.ends_with(&more) {
+                text.push_str(": ");
+                text.push_str(&more);
+            }
             cause = error.source();
         }
         text
@@ -162,12 +166,15 @@ impl RequestError {
     /// Whether the caller is at fault: such errors are answered, not logged as ours.
     pub fn is_expected(&self) -> bool {
         match self {
-            Self::Lower(error) => error.source().is_none(),
+            Self::Lower(error) => error.class_name() != "Error" && BUILT_BY_CALLERS.contains(&error.module()),
             Self::Store(_) => false,
             _ => true,
         }
     }
 }
+
+/// The homes of exceptions that a caller makes sense of.
+const BUILT_BY_CALLERS: [&str; 2] = ["heat.common.exception", "builtins"];
 
 /// Python's own exceptions, which have no keyword arguments.
 fn is_builtin(class: &str) -> bool {

@@ -109,34 +109,30 @@ fn metadata(resource: &LiveResource) -> Value {
 
 /// The attributes as they are now, never what was kept of them. Where the service shows the whole object, that is it.
 async fn current_attributes(resource: &mut LiveResource, extra: &[String]) -> Map<String, Value> {
-    let names: Vec<&str> = attributes::names(resource.resource_type.attributes).collect();
-    let mut shown = match resource.ask(SHOW).await {
-        Ok(Value::Object(shown)) => {
-            let missing = extra
-                .iter()
-                .filter(|name| !shown.contains_key(*name))
-                .cloned()
-                .collect();
-            return ask_all(resource, shown, missing).await;
-        }
+    let whole = match resource.ask(SHOW).await {
+        Ok(Value::Object(whole)) => whole,
         _ => Map::new(),
     };
-    shown.clear();
-    let mut wanted: Vec<String> = names.into_iter().map(str::to_owned).collect();
-    wanted.extend(
-        extra
-            .iter()
-            .filter(|name| !wanted.contains(name))
-            .cloned()
-            .collect::<Vec<_>>(),
-    );
-    ask_all(resource, shown, wanted).await
+    let mut wanted = Vec::new();
+    if whole.is_empty() {
+        wanted.extend(attributes::names(resource.resource_type.attributes).map(str::to_owned));
+    }
+    for name in extra {
+        if !whole.contains_key(name) && !wanted.contains(name) {
+            wanted.push(name.clone());
+        }
+    }
+    ask_all(resource, whole, wanted).await
 }
 
 /// What cannot be told is null.
 async fn ask_all(resource: &mut LiveResource, mut shown: Map<String, Value>, names: Vec<String>) -> Map<String, Value> {
     for name in names {
-        let value = resource.ask(&name).await.unwrap_or_else(|failure| {
+        let value = match resource.has_attribute(&name) {
+            true => resource.ask(&name).await,
+            false => Ok(Value::Null),
+        };
+        let value = value.unwrap_or_else(|failure| {
             tracing::debug!(resource = resource.name(), attribute = name, %failure, "no value");
             Value::Null
         });

@@ -133,11 +133,15 @@ impl LiveResource {
         }
     }
 
+    pub fn has_attribute(&self, name: &str) -> bool {
+        let known = attributes::find(self.resource_type.attributes, name);
+        known.is_some() || self.resource_type.plugin.has_any_attribute()
+    }
+
     /// What `get_attr` gives, from what is kept if it is. `None`: there is no such attribute.
     async fn attribute(&mut self, path: &AttributePath) -> Option<Result<Value, String>> {
         if self.action() == Action::Init {
-            let known = attributes::find(self.resource_type.attributes, &path.name).is_some();
-            return (known || self.resource_type.plugin.has_any_attribute()).then_some(Ok(Value::Null));
+            return self.has_attribute(&path.name).then_some(Ok(Value::Null));
         }
         match self
             .instance
@@ -228,29 +232,20 @@ impl LiveStack {
 
     /// The attributes of a resource that are asked for, as far as that can be told by now.
     fn wanted(&self, definition: &StackDefinition, name: &str, readers: Readers<'_>) -> IndexSet<AttributePath> {
-        let scope = definition.scope(&self.states);
-        let mut asked = Vec::new();
-        if matches!(readers, Readers::ResourcesAndOutputs | Readers::Resources) {
-            let name = name.to_owned();
-            let dependents = self.graph.required_by(&name);
-            let dependents = dependents.filter_map(|dependent| definition.resource(dependent));
-            asked.extend(dependents.flat_map(|dependent| dependent.attributes(&scope)));
-        }
-        for output in definition.outputs().into_iter().flat_map(IndexMap::values) {
-            let counts = match readers {
-                Readers::ResourcesAndOutputs => true,
-                Readers::Resources => false,
-                Readers::OneOutput(only) => output.name == only,
-            };
-            if counts {
-                asked.extend(output.attributes(&scope));
+        match readers {
+            Readers::Resources => definition.attributes_asked_by_resources(name, &self.states),
+            Readers::ResourcesAndOutputs => {
+                let mut asked = definition.attributes_asked_by_resources(name, &self.states);
+                asked.extend(definition.attributes_asked_by_outputs(name, &self.states));
+                asked
+            }
+            Readers::OneOutput(output) => {
+                let output = definition.outputs().ok().and_then(|outputs| outputs.get(output));
+                let asked = output.map(|output| output.attributes(&definition.scope(&self.states)));
+                let of_this = asked.into_iter().flatten().filter(|(resource, _)| resource == name);
+                of_this.map(|(_, path)| path).collect()
             }
         }
-        asked
-            .into_iter()
-            .filter(|(resource, _)| resource == name)
-            .map(|(_, path)| path)
-            .collect()
     }
 
     /// The names of the resources that wait for this one.

@@ -70,8 +70,10 @@ impl Stack {
         self.row.current_traversal.as_deref().unwrap_or_default()
     }
 
+    /// A stack that is only looked at has the id of the one that it would update, if it would update one.
     pub fn identifier(&self) -> Identifier {
-        Identifier::stack(self.tenant(), self.name(), self.stored.then_some(self.id()))
+        let id = Some(self.id()).filter(|id| !id.is_empty());
+        Identifier::stack(self.tenant(), self.name(), id)
     }
 
     /// What is done with the stack. A row of unknown words, which no engine writes, counts as nothing done.

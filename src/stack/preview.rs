@@ -8,7 +8,6 @@ use super::error::StackError;
 use super::live::{LiveResource, LiveStack, Readers};
 use super::services::Services;
 use crate::identity::RequestContext;
-use crate::python::value::equals;
 use crate::resource::plugin::Change;
 use crate::resource::properties::{Names, Properties};
 use crate::resource::state::{Action, Status};
@@ -120,7 +119,7 @@ async fn fate(
     )?;
     after.translate(wanted.resource_type.translation, Names::AsGiven);
     wanted.resource_type.plugin.shape(&mut after);
-    let definition_changed = !is_same(&frozen_before, &frozen_after);
+    let definition_changed = !frozen_after.says_the_same_as(&frozen_before);
     let Ok(changed) = after.changed_since(&before) else {
         return Ok(Fate::Updated);
     };
@@ -148,14 +147,4 @@ fn stored(resource: &LiveResource, frozen: &FrozenDefinition) -> Properties {
     let mut properties = Properties::stored(resource.resource_type.properties, values).described(&frozen.description);
     resource.resource_type.plugin.shape(&mut properties);
     properties
-}
-
-/// Whether two definitions say the same; names and descriptions do not count.
-fn is_same(before: &FrozenDefinition, after: &FrozenDefinition) -> bool {
-    before.resource_type == after.resource_type
-        && before.deletion_policy == after.deletion_policy
-        && before.depends_on == after.depends_on
-        && equals(&before.properties, &after.properties)
-        && equals(&before.metadata, &after.metadata)
-        && equals(&before.update_policy, &after.update_policy)
 }

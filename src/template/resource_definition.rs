@@ -237,6 +237,14 @@ pub struct FrozenDefinition {
 }
 
 impl FrozenDefinition {
+    /// Whether two definitions of a resource mean the same; its name and description do not count.
+    pub fn says_the_same_as(&self, other: &Self) -> bool {
+        self.resource_type == other.resource_type
+            && self.deletion_policy == other.deletion_policy
+            && self.depends_on == other.depends_on
+            && !self.changes_since(other).any()
+    }
+
     /// What this definition changes of an earlier one.
     pub fn changes_since(&self, earlier: &Self) -> DefinitionChanges {
         DefinitionChanges {
