@@ -22,6 +22,7 @@ use super::connection::Live;
 use super::declare::{DeclareError, declare_queue, delete_own_queue, short, table};
 use super::envelope;
 use super::fault::Fault;
+use super::handover;
 use super::replies::Replies;
 use super::request::{Answer, Dispatch, Frame, Incoming, Request};
 use super::settlement::{Admission, Ending, Ledger, Settlement, Verdict};
@@ -283,7 +284,10 @@ async fn handle(shared: Arc<Shared>, delivery: Delivery, place: OwnedSemaphorePe
     let Some(incoming) = read(&shared, &delivery, &settlement).await else {
         return;
     };
-    let unique_id = incoming.unique_id.clone();
+    let unique_id = incoming
+        .unique_id
+        .as_deref()
+        .map(|id| handover::request_key(id, &delivery.properties));
     if let Some(unique_id) = &unique_id {
         match shared.ledger.admit(unique_id, &delivery.acker, &settlement) {
             Admission::New => {}
