@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::engine::{Convergence, Graph};
 use super::meeting::{Arrival, Meeting};
 use crate::python::dumps;
+use crate::python::json_reader::loads;
 use crate::stack::error::StackError;
 use crate::stack::node::Node;
 use crate::store::{SyncPoint, SyncPointKey};
@@ -133,9 +134,6 @@ impl Convergence {
 }
 
 fn read(point: &SyncPoint) -> Meeting {
-    let parse = |text: &Option<String>| {
-        text.as_deref()
-            .and_then(|text| serde_json::from_str::<Value>(text).ok())
-    };
+    let parse = |text: &Option<String>| text.as_deref().and_then(|text| loads(text).ok());
     Meeting::read(parse(&point.input_data).as_ref(), parse(&point.extra_data).as_ref())
 }

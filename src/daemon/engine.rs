@@ -40,7 +40,11 @@ pub enum EngineError {
 /// Serve until the order to stop.
 pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     let bus = open_bus(&daemon.settings)?;
-    let services = connect(&daemon, &bus).await?;
+    let services = tokio::select! {
+        services = connect(&daemon, &bus) => services?,
+        // Nothing has begun that would have to be ended.
+        () = daemon.shutdown.soft().cancelled() => return Ok(()),
+    };
     let policy = Arc::new(read_policy(&daemon.settings)?);
     let row = ServiceRow::enter(&services).await?;
     let convergence = Convergence::new(services.clone(), daemon.shutdown.hard().clone());
@@ -116,13 +120,16 @@ async fn finish_work(daemon: &Daemon, services: &Services, servers: &Servers) {
         services.background.wait().await;
     };
     tokio::pin!(work);
-    tokio::select! {
-        () = &mut work => {}
-        () = daemon.shutdown.hard().cancelled() => {}
-        () = over(daemon.settings.grace_period()) => daemon.shutdown.order_hard(),
-    }
-    if daemon.shutdown.hard().is_cancelled() && tokio::time::timeout(GIVING_BACK, work).await.is_err() {
-        tracing::error!("work that could not be given back is abandoned");
+    let is_finished = tokio::select! {
+        () = &mut work => true,
+        () = daemon.shutdown.hard().cancelled() => false,
+        () = over(daemon.settings.grace_period()) => false,
+    };
+    if !is_finished {
+        daemon.shutdown.order_hard();
+        if tokio::time::timeout(GIVING_BACK, work).await.is_err() {
+            tracing::error!("work that could not be given back is abandoned");
+        }
     }
     daemon.drain().await;
 }

@@ -121,6 +121,9 @@ async fn run_until_ordered(settings: Settings, sources: SettingsSources, logging
     };
     let result = engine::serve(daemon).await;
     finished.cancel();
+    if let Err(error) = &result {
+        error!(error = error as &dyn std::error::Error, "the engine has failed");
+    }
     info!("heat-engine-rs has ended");
     Ok(result?)
 }

@@ -22,6 +22,7 @@ use super::credentials::UserCredentials;
 use crate::clock::Clock;
 use crate::exception::RemoteException;
 use crate::python;
+use crate::python::json_reader::loads;
 use crate::store::{NewUserCreds, PropertiesData, UserCreds};
 
 /// The method with which everything is encrypted today.
@@ -191,14 +192,16 @@ impl EncryptionKey {
         let Some(text) = &row.data else {
             return Ok(Map::new());
         };
-        let stored: Map<String, Value> = serde_json::from_str(text).map_err(|_| CryptError::Malformed)?;
+        let Ok(Value::Object(stored)) = loads(text) else {
+            return Err(CryptError::Malformed);
+        };
         if !row.encrypted {
             return Ok(stored);
         }
         let open = |(name, value): (&String, &Value)| {
             let text = self.open_pair(name, value)?;
             // What went in was JSON, so anything else that comes out was not encrypted with this key.
-            let value = serde_json::from_str(&text).map_err(|_| CryptError::WrongKey)?;
+            let value = loads(&text).map_err(|_| CryptError::WrongKey)?;
             Ok((name.clone(), value))
         };
         stored.iter().map(open).collect()

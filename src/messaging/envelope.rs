@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::compression::{self, Undecodable};
 use super::version;
 use crate::python::json::dumps;
+use crate::python::json_reader::{JsonError, loads};
 
 const VERSION_KEY: &str = "oslo.version";
 const MESSAGE_KEY: &str = "oslo.message";
@@ -20,10 +21,7 @@ pub(super) enum Unreadable {
     #[error("it cannot be decompressed")]
     Compressed(#[from] Undecodable),
     #[error("its {part} is not JSON")]
-    NotJson {
-        part: &'static str,
-        source: serde_json::Error,
-    },
+    NotJson { part: &'static str, source: JsonError },
     #[error("its {part} is not a JSON object")]
     NotAnObject { part: &'static str },
     #[error("its oslo.message is not a text")]
@@ -76,10 +74,23 @@ fn open(body: &[u8], limit: usize) -> Result<Map<String, Value>, Unreadable> {
 }
 
 fn object(part: &'static str, text: &[u8]) -> Result<Map<String, Value>, Unreadable> {
-    match serde_json::from_slice(text) {
+    match parse(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(Unreadable::NotAnObject { part }),
         Err(source) => Err(Unreadable::NotJson { part, source }),
+    }
+}
+
+/// Reads what Python writes: its NaN, Infinity and lone surrogates too, which JSON does not have.
+fn parse(text: &[u8]) -> Result<Value, JsonError> {
+    match std::str::from_utf8(text) {
+        Ok(text) => loads(text),
+        Err(error) => Err(JsonError {
+            reason: "Not UTF-8",
+            line: 1,
+            column: 1,
+            offset: error.valid_up_to(),
+        }),
     }
 }
 

@@ -63,10 +63,9 @@ impl Generation {
         } else {
             process_group
         };
-        Ok(Self {
-            process_group,
-            started: stat_field(&leader.to_string(), 22)?,
-        })
+        // The leader may have ended before those it started.
+        let started = stat_field(&leader.to_string(), 22).or_else(|_| stat_field("self", 22))?;
+        Ok(Self { process_group, started })
     }
 }
 

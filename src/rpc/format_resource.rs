@@ -101,7 +101,7 @@ fn metadata(resource: &LiveResource) -> Value {
             .resource
             .rsrc_metadata
             .as_deref()
-            .and_then(|text| serde_json::from_str(text).ok())
+            .and_then(|text| crate::python::json_reader::loads(text).ok())
             .unwrap_or(Value::Null),
         None => resource.metadata.clone(),
     }

@@ -6,6 +6,7 @@ use crate::cloud::CloudError;
 use crate::exception::{RemoteException, located_keywords};
 use crate::identity::crypt::CryptError;
 use crate::messaging::{CallError, PublishError};
+use crate::python::json_reader::JsonError;
 use crate::resource::failure::{Failure, dotted};
 use crate::resource::properties::PropertyError;
 use crate::store::StoreError;
@@ -28,7 +29,7 @@ pub enum StackError {
     #[error("The template with id {0} could not be found")]
     TemplateMissing(i64),
     #[error("a stored template is not JSON")]
-    TemplateUnreadable(#[source] serde_json::Error),
+    TemplateUnreadable(#[source] JsonError),
     #[error("the template does not define resource {0}")]
     ResourceNotDefined(String),
     /// A resource could not tell one of its attributes.

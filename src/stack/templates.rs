@@ -10,6 +10,7 @@ use super::error::StackError;
 use super::loaded::identity_of;
 use crate::identity::crypt::EncryptionKey;
 use crate::python::dumps;
+use crate::python::json_reader::loads;
 use crate::store::{self, NewRawTemplate, RawTemplate, Store};
 use crate::template::{Environment, Files, StackDefinition, Template};
 
@@ -105,7 +106,7 @@ impl Templates {
 fn read(text: Option<&str>) -> Result<Value, StackError> {
     match text {
         None => Ok(Value::Null),
-        Some(text) => serde_json::from_str(text).map_err(StackError::TemplateUnreadable),
+        Some(text) => loads(text).map_err(StackError::TemplateUnreadable),
     }
 }
 

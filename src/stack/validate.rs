@@ -38,6 +38,9 @@ pub async fn validate(
     let session = services.cloud.session(context)?;
     validate_parameters(definition, &session, thoroughness).await?;
     definition.validate(&NoResources)?;
+    if definition.resources().keys().any(|name| name.contains('/')) {
+        return Err(TemplateError::invalid("Resource name may not contain \"/\"").into());
+    }
     let mut live = LiveStack::load(services, context, stack, Readers::ResourcesAndOutputs).await?;
     for resource in live.resources.values_mut() {
         let checked = validate_resource(definition, resource, &live.states, &session, thoroughness).await;
