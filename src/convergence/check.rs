@@ -89,9 +89,22 @@ impl Convergence {
             true => KnownResources::from_input_data(&request.input_data),
             false => KnownResources::default(),
         };
-        let subject = match Subjected::prepare(self, context, &stack, loaded, &request.node, known).await? {
-            Ok(subject) => subject,
-            Err(reason) => return Ok(Checked::NotServed(reason)),
+        let subject = match Subjected::prepare(self, context, &stack, loaded, &request.node, known).await {
+            Ok(Ok(subject)) => subject,
+            Ok(Err(reason)) => return Ok(Checked::NotServed(reason)),
+            Err(error) if error.is_outage() => return Err(error),
+            // What cannot be read will not be readable at the next delivery either.
+            Err(error) => {
+                tracing::error!(
+                    stack = stack.name(),
+                    resource_id,
+                    error = &error as &dyn std::error::Error,
+                    "unreadable"
+                );
+                self.fail(context, request, &mut stack, resource_id, &error.to_string())
+                    .await?;
+                return Ok(Checked::Done);
+            }
         };
         let running = self.running.begin(stack.id());
         self.check(context, request, &mut stack, subject, &running, receipt)
