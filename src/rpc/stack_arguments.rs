@@ -108,6 +108,8 @@ fn clear_parameters(given: Option<&Value>) -> Result<Vec<String>, RequestError> 
     match given {
         None => Ok(Vec::new()),
         Some(Value::Array(items)) => Ok(items.iter().filter_map(Value::as_str).map(str::to_owned).collect()),
+        // To Python a text is the sequence of its characters.
+        Some(Value::String(text)) => Ok(text.chars().map(String::from).collect()),
         Some(other) => Err(RequestError::TypeError(format!(
             "clear_parameters must be a list, not {}",
             repr(other)
