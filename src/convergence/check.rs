@@ -14,7 +14,7 @@ use super::propagate::{Passing, Told};
 use super::running::RunningCheck;
 use super::subject::Subjected;
 use super::sync_point::key_of;
-use super::worker_client::{CheckMessage, check_resource};
+use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
 use crate::resource::state::{Action, Status};
 use crate::stack::Stack;
@@ -292,7 +292,7 @@ impl Convergence {
             adopt_stack_data: request.adopt_stack_data.clone(),
             ..CheckMessage::new(&node, stack.traversal())
         };
-        check_resource(&self.services.rpc, context, message).await?;
+        self.send_check(context, message).await?;
         Ok(())
     }
 
@@ -305,6 +305,9 @@ impl Convergence {
         stack: &Stack,
         replacement_id: i64,
     ) -> Result<(), StackError> {
+        if self.has_sent(stack.traversal(), &Node::update(replacement_id)) {
+            return Ok(());
+        }
         let row = self.services.store.resource_get(replacement_id).await?;
         if row.is_some_and(|row| is_untouched(&row)) {
             self.check_replacement(context, request, stack, replacement_id).await?;
@@ -390,7 +393,7 @@ impl Convergence {
             abandon: request.abandon,
             ..CheckMessage::new(&request.node, stack.traversal())
         };
-        check_resource(&self.services.rpc, context, message).await?;
+        self.send_check(context, message).await?;
         Ok(())
     }
 

@@ -7,6 +7,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::running::RunningChecks;
 use super::turns::Turns;
+use super::worker_client::{CheckMessage, check_resource};
+use crate::identity::RequestContext;
+use crate::messaging::PublishError;
 use crate::stack::Stack;
 use crate::stack::dependencies::Dependencies;
 use crate::stack::error::StackError;
@@ -19,6 +22,9 @@ pub type Graph = Dependencies<Node>;
 /// Graphs that are kept at a time; one has a few hundred bytes for each resource.
 const KEPT_GRAPHS: u64 = 200;
 
+/// Messages that are remembered as sent.
+const KEPT_MESSAGES: u64 = 20_000;
+
 #[derive(Clone)]
 pub struct Convergence {
     pub services: Services,
@@ -27,6 +33,7 @@ pub struct Convergence {
     pub(super) ending: CancellationToken,
     pub(super) sync_points: Turns,
     graphs: Cache<String, Arc<Graph>>,
+    sent: Cache<(String, Node), ()>,
 }
 
 impl Convergence {
@@ -37,7 +44,27 @@ impl Convergence {
             ending,
             sync_points: Turns::default(),
             graphs: Cache::new(KEPT_GRAPHS),
+            sent: Cache::new(KEPT_MESSAGES),
         }
+    }
+
+    /// Has a node checked, by whichever engine takes the message.
+    pub(super) async fn send_check(
+        &self,
+        context: &RequestContext,
+        message: CheckMessage<'_>,
+    ) -> Result<(), PublishError> {
+        let sent = (message.traversal.to_owned(), message.node.clone());
+        check_resource(&self.services.rpc, context, message).await?;
+        self.sent.insert(sent, ()).await;
+        Ok(())
+    }
+
+    /// Whether this engine has had the node checked. What the broker has taken is not lost, so whoever comes to a node
+    /// again, by a message that came twice, need not ask once more. (Without this, what is asked for in vain would
+    /// multiply from node to node.)
+    pub(super) fn has_sent(&self, traversal: &str, node: &Node) -> bool {
+        self.sent.contains_key(&(traversal.to_owned(), node.clone()))
     }
 
     /// The graph of a traversal that has messages out, read and parsed once: a traversal never changes its own.

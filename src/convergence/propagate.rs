@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::engine::{Convergence, Graph};
 use super::meeting::Arrival;
 use super::sync_point::{Arrived, Ready, key_of, stack_key};
-use super::worker_client::{CheckMessage, check_resource};
+use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
 use crate::stack::Stack;
 use crate::stack::error::StackError;
@@ -83,7 +83,10 @@ impl Convergence {
                 Arrived::NoSyncPoint => return Ok(Told::Nobody),
                 Arrived::Waiting => {}
                 Arrived::Ready(ready) => {
-                    if ready.news || self.is_still_to_do(graph, stack, successor).await? {
+                    let lost = !ready.news
+                        && !self.has_sent(stack.traversal(), successor)
+                        && self.is_still_to_do(graph, stack, successor).await?;
+                    if ready.news || lost {
                         self.cast_ready(context, stack, successor, ready, passing).await?;
                     }
                 }
@@ -156,7 +159,7 @@ impl Convergence {
                 converge: stack.converge,
                 ..CheckMessage::new(&node, stack.traversal())
             };
-            check_resource(&self.services.rpc, context, message).await?;
+            self.send_check(context, message).await?;
         }
         Ok(())
     }
@@ -207,7 +210,7 @@ impl Convergence {
             abandon: passing.abandon,
             ..CheckMessage::new(node, stack.traversal())
         };
-        check_resource(&self.services.rpc, context, message).await?;
+        self.send_check(context, message).await?;
         Ok(())
     }
 }

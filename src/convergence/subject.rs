@@ -224,8 +224,8 @@ impl Subjected {
         let Some(replacement) = work.engine.services.store.resource_get(replacement_id).await? else {
             return Ok(None);
         };
-        let of_this_template = replacement.current_template_id == Some(work.stack.row.raw_template_id);
-        if replacement.replaces != Some(row.id) || !of_this_template {
+        // That it replaces this row need not be in it any more: the clean-up of this row takes it out.
+        if replacement.current_template_id != Some(work.stack.row.raw_template_id) {
             return Ok(None);
         }
         let graph = work.engine.graph(work.stack.id(), work.stack.traversal()).await?;

@@ -14,7 +14,7 @@ use tracing::Instrument;
 use super::engine::{Convergence, Graph, graph_text};
 use super::graph::{ExistingResource, best_existing, traversal_graph};
 use super::propagate::cleanups_first;
-use super::worker_client::{CheckMessage, check_resource};
+use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
 use crate::resource::state::{Action, Status};
 use crate::stack::dependencies::Dependencies;
@@ -241,7 +241,7 @@ impl Convergence {
                 converge: stack.converge,
                 ..CheckMessage::new(node, stack.traversal())
             };
-            check_resource(&self.services.rpc, context, message).await?;
+            self.send_check(context, message).await?;
         }
         Ok(())
     }

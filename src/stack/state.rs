@@ -80,15 +80,6 @@ impl Stack {
         expected: Expected,
         changes: StackChanges,
     ) -> Result<Swap, StackError> {
-        tracing::info!(
-            stack = self.name(),
-            stack_id = self.id(),
-            "Stack {} {} ({}): {}",
-            self.action(),
-            self.status(),
-            self.name(),
-            self.row.status_reason.as_deref().unwrap_or_default(),
-        );
         let limits = event_limits(services);
         let arguments = (
             self.id().to_owned(),
@@ -117,13 +108,22 @@ impl Stack {
             })
             .await?;
         if swap.is_updated() {
+            tracing::info!(
+                stack = self.name(),
+                stack_id = self.id(),
+                "Stack {} {} ({}): {}",
+                self.action(),
+                self.status(),
+                self.name(),
+                self.row.status_reason.as_deref().unwrap_or_default(),
+            );
             // The state stands, and what follows from it must not be held up.
             if let Err(error) = self.notify(services, context).await {
                 let error = &error as &dyn std::error::Error;
                 tracing::error!(stack = self.name(), error, "no notification of the stack's state");
             }
         } else {
-            tracing::info!(
+            tracing::debug!(
                 stack = self.name(),
                 traversal = self.traversal(),
                 "the traversal is no longer active; state not set to {}",

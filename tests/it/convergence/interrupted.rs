@@ -29,6 +29,13 @@ async fn names(site: &Site, stack: &Stack) -> Vec<String> {
     names
 }
 
+/// Deletes the stack; all that was made for it must have gone with it.
+async fn undone(site: &Site, stack: &Stack) {
+    site.delete(stack).await;
+    site.until_settled(stack, "gone").await;
+    site.nothing_is_leaked(stack).await;
+}
+
 fn times(events: &[String], event: &str) -> usize {
     events.iter().filter(|known| *known == event).count()
 }
@@ -57,6 +64,7 @@ async fn an_update_during_a_create_goes_on_with_what_is_made() {
     let events = site.events(&stack).await;
     assert_eq!(times(&events, "a CREATE_IN_PROGRESS"), 1, "{events:#?}");
     assert_eq!(times(&events, "c CREATE_IN_PROGRESS"), 1, "{events:#?}");
+    undone(&site, &stack).await;
     site.close().await;
 }
 
@@ -129,6 +137,7 @@ async fn a_cancelled_replacement_leaves_nothing_behind() {
     site.update(&stack, template(second)).await;
     site.until_settled(&stack, "UPDATE_COMPLETE").await;
     assert_ne!(site.resource(&stack, "a").await.id, original.id);
+    undone(&site, &stack).await;
     site.close().await;
 }
 
@@ -161,6 +170,7 @@ async fn a_newer_update_overtakes_a_replacement() {
             .await;
         assert_eq!(wanted, [next]);
     }
+    undone(&site, &stack).await;
     site.close().await;
 }
 
@@ -177,7 +187,7 @@ async fn the_time_of_a_stack_runs_out() {
     assert_eq!(resource.state(), "CREATE_FAILED");
     let reason = resource.status_reason.unwrap_or_default();
     assert!(
-        reason.starts_with("CREATE aborted (Task create from TestResource \"a\" [timeout-a-"),
+        reason.starts_with("CREATE aborted (Task create from TestResource \"a\" Stack \"timeout\" ["),
         "{reason}"
     );
     assert!(reason.ends_with("] Timed out)"), "{reason}");
@@ -215,6 +225,7 @@ async fn a_failed_traversal_leaves_no_sync_points() {
 
     site.update(&stack, flat(20, &json!({}))).await;
     site.until_settled(&stack, "UPDATE_COMPLETE").await;
+    undone(&site, &stack).await;
     site.close().await;
 }
 
@@ -308,6 +319,7 @@ async fn what_is_being_deleted_can_be_wanted_again() {
     let now = site.resource(&stack, "b").await;
     assert_eq!(now.state(), "CREATE_COMPLETE");
     assert_ne!(now.id, original.id);
+    undone(&site, &stack).await;
     site.close().await;
 }
 
@@ -327,6 +339,7 @@ async fn a_failed_resource_is_put_right_by_one_of_two_updates() {
     assert_eq!((now.status.as_str(), now.engine_id), ("COMPLETE", None));
     assert!(now.physical_resource_id.is_some());
     assert_eq!(site.resources(&stack).await.len(), 2);
+    undone(&site, &stack).await;
     site.close().await;
 }
 

@@ -216,8 +216,8 @@ impl Site {
     }
 
     pub async fn cancel(&self, stack: &Stack, with_rollback: bool) {
-        let arguments = json!({"stack_identity": stack.identity, "cancel_with_rollback": with_rollback});
-        self.call("stack_cancel_update", arguments).await;
+        self.call("stack_cancel_update", stack.cancel_arguments(with_rollback))
+            .await;
     }
 
     // ------------------------------------------------------------------ the tables
@@ -302,6 +302,23 @@ impl Site {
         self.count(&format!("sync_point WHERE stack_id = '{}'", stack.id)).await
     }
 
+    /// Every object that came to be has gone; to be called when the stack has.
+    pub async fn nothing_is_leaked(&self, stack: &Stack) {
+        let objects = |action: &str| {
+            format!(
+                "SELECT DISTINCT CONCAT(resource_name, ' ', physical_resource_id) FROM event \
+                 WHERE stack_id = '{}' AND resource_action = '{action}' AND resource_status = 'COMPLETE' \
+                 AND resource_type != 'OS::Heat::Stack'",
+                stack.id
+            )
+        };
+        let gone = self.texts(&objects("DELETE")).await;
+        for made in self.texts(&objects("CREATE")).await {
+            assert!(gone.contains(&made), "{made} is left: {:#?}", self.events(stack).await);
+        }
+        assert_eq!(self.resources(stack).await, []);
+    }
+
     // ------------------------------------------------------------------ waiting
 
     /// Waits until the stack is in this state.
@@ -323,6 +340,14 @@ impl Site {
             }
             tokio::time::sleep(LOOK_AGAIN).await;
         }
+    }
+
+    /// Waits until nothing is in progress.
+    pub async fn until_ended(&self, stack: &Stack) {
+        eventually("the stack comes to an end", || async {
+            !self.state(stack).await.ends_with("IN_PROGRESS")
+        })
+        .await;
     }
 
     /// As `until`, and until the traversal is tidied away.
@@ -370,6 +395,10 @@ impl Site {
 }
 
 impl Stack {
+    pub fn cancel_arguments(&self, with_rollback: bool) -> Value {
+        json!({"stack_identity": self.identity, "cancel_with_rollback": with_rollback})
+    }
+
     pub fn update_arguments(&self, template: Value, args: Value) -> Value {
         json!({"stack_identity": self.identity, "template": template, "params": {}, "files": {}, "args": args})
     }

@@ -23,9 +23,9 @@ pub fn flat(count: usize, properties: &Value) -> Value {
     template(Value::Object(resources.collect()))
 }
 
-/// A diamond on a random text, a chain of five, and one resource after twenty. Another round updates all but the random
-/// text, and replaces `right` of the diamond and `chain2`.
-pub fn web(round: u32) -> Value {
+/// A diamond on a random text, and a chain of five. Another round updates all but the random text, and replaces `right`
+/// of the diamond and `chain2`.
+pub fn knot(round: u32) -> Value {
     let mut resources = Map::new();
     let mut add = |name: &str, resource: Value| resources.insert(name.to_owned(), resource);
     add(
@@ -55,13 +55,19 @@ pub fn web(round: u32) -> Value {
         }
         add(&format!("chain{number}"), test(properties));
     }
+    template(Value::Object(resources))
+}
+
+/// A [`knot`], and one resource after twenty.
+pub fn web(round: u32) -> Value {
+    let mut template = knot(round);
     let fan: Vec<String> = (0..20).map(|number| format!("fan{number}")).collect();
     for name in &fan {
-        add(name, test(json!({"value": round.to_string()})));
+        template["resources"][name] = test(json!({"value": round.to_string()}));
     }
     let fan: Vec<&str> = fan.iter().map(String::as_str).collect();
-    add("handle", test_after(json!({"value": round.to_string()}), &fan));
-    template(Value::Object(resources))
+    template["resources"]["handle"] = test_after(json!({"value": round.to_string()}), &fan);
+    template
 }
 
 fn joined(separator: &str, parts: &[Value]) -> Value {
