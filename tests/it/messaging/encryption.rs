@@ -53,6 +53,12 @@ impl Certificates {
     }
 }
 
+impl Drop for Certificates {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 struct Proxy {
     process: Child,
     port: u16,
