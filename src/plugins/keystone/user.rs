@@ -106,13 +106,14 @@ const USER: Kind = Kind {
     key: "user",
 };
 
-/// Properties that are fields of the user, by the names of both.
+/// Properties that are fields of the user, by the names of both; in the order of keystoneclient's requests, because
+/// Keystone shows the fields that it has no column for in the order in which they came.
 const FIELDS: &[(&str, &str)] = &[
+    ("default_project", "default_project_id"),
+    ("password", "password"),
+    ("email", "email"),
     ("description", "description"),
     ("enabled", "enabled"),
-    ("email", "email"),
-    ("password", "password"),
-    ("default_project", "default_project_id"),
 ];
 
 struct UserPlugin;

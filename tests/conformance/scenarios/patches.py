@@ -1,4 +1,8 @@
 """Updates of the PATCH kind, previews, and validation."""
+import json
+
+import yaml
+
 from scenarios import resource, scenario, template, test_resource
 
 PARAMETERS = {'a': {'type': 'string', 'default': 'a0'}, 'b': {'type': 'string', 'default': 'b0'},
@@ -40,7 +44,7 @@ def patches_that_are_refused(s):
     s.settle()
     for method, arguments in (
             ('PATCH', {'parameters': {'nobody': 1}}), ('PATCH', {'parameters': {'n': 'x'}}),
-            ('PATCH', {'clear_parameters': ['nobody']}), ('PATCH', {'clear_parameters': 'a'}), ('PUT', {}),
+            ('PATCH', {'clear_parameters': ['nobody']}), ('PUT', {}),
             ('PATCH', {'timeout_mins': 'x'}), ('PATCH', {})):
         s.update(stack, method=method, **arguments)
         s.settle()
@@ -70,15 +74,25 @@ def environment_maps_types_by_pattern(s):
                      {'nothing': resource('My::None'), 'test': test_resource('nothing', value={'get_param': 'b'})})
 
 
-@scenario
-def environment_files_are_merged(s):
-    files = {'one.yaml': 'parameters: {a: one, b: one}\nparameter_defaults: {n: 3}\n', 'two.yaml': 'parameters: {b: two}\n',
-             'note.txt': 'a note\n'}
+def with_environment_files(s, name, write):
+    files = {'one.yaml': write({'parameters': {'a': 'one', 'b': 'one'}, 'parameter_defaults': {'n': 3}}),
+             'two.yaml': write({'parameters': {'b': 'two'}}), 'note.txt': 'a note\n'}
     shape = template({'r': test_resource(value={'get_file': 'note.txt'})}, parameters=PARAMETERS)
-    stack = s.create('files', shape, files=files, environment_files=['one.yaml', 'two.yaml'])
+    stack = s.create(name, shape, files=files, environment_files=['one.yaml', 'two.yaml'])
     if stack:
         s.settle()
         s.look(stack)
+
+
+@scenario
+def environment_files_are_merged(s):
+    """JSON, as the client sends them."""
+    with_environment_files(s, 'files', json.dumps)
+
+
+@scenario
+def environment_files_in_yaml(s):
+    with_environment_files(s, 'yaml', yaml.safe_dump)
 
 
 @scenario
