@@ -37,10 +37,16 @@ impl TemplateArguments {
         if arguments.value("files_container").is_some() {
             return Err(NotServed::Feature("Reading files from a Swift container".to_owned()).into());
         }
+        let files = Files::from_value(arguments.value("files").cloned().unwrap_or_default())?;
+        if let Some((name, _)) = files.as_map().iter().find(|(_, content)| !content.is_string()) {
+            return Err(RequestError::TypeError(format!(
+                "the content of the file {name} is not text"
+            )));
+        }
         Ok(Self {
             template: arguments.value("template").cloned(),
             environment: arguments.map("params")?.cloned().unwrap_or_default(),
-            files: Files::from_value(arguments.value("files").cloned().unwrap_or_default())?,
+            files,
             environment_files: arguments.texts("environment_files")?.unwrap_or_default(),
         })
     }

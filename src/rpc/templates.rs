@@ -78,7 +78,10 @@ pub async fn validate_template(engine: &Engine, call: Call) -> Result<Value, Req
     if let Err(error) = check_template(engine, &template) {
         return Ok(json!({ "Error": error.to_string() }));
     }
-    let stack = super::stack_request::template_only_stack(engine, &call.context, template)?;
+    let stack = match super::stack_request::template_only_stack(engine, &call.context, template) {
+        Ok(stack) => stack,
+        Err(error) => return what_is_invalid(error),
+    };
     ensure_served(&stack.definition)?;
     let checked = validate(
         engine.services(),
@@ -89,11 +92,7 @@ pub async fn validate_template(engine: &Engine, call: Call) -> Result<Value, Req
     )
     .await;
     if let Err(error) = checked {
-        let error = RequestError::from(error);
-        return match error.class() {
-            "StackValidationFailed" => Ok(json!({ "Error": error.to_string() })),
-            _ => Err(error),
-        };
+        return what_is_invalid(error.into());
     }
     let template = stack.template();
     let mut shown = Map::new();
@@ -108,6 +107,14 @@ pub async fn validate_template(engine: &Engine, call: Call) -> Result<Value, Req
     }
     shown.insert("Environment".to_owned(), template.environment().to_user());
     Ok(Value::Object(shown))
+}
+
+/// That a template is invalid is a result, of which heat-api makes its error; what else went wrong is not.
+fn what_is_invalid(error: RequestError) -> Result<Value, RequestError> {
+    match error.class() {
+        "StackValidationFailed" => Ok(json!({ "Error": error.to_string() })),
+        _ => Err(error),
+    }
 }
 
 /// The oracle returns an HTTP error object here, which its serializer turns into text that names an address in memory.

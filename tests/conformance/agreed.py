@@ -1,6 +1,6 @@
 """Where we differ from the oracle on purpose. Each is told, with its reason, in docs/compatibility.md as well.
 
-A difference is agreed where scenario, path and, if given, a text in either value fit. The path may leave out the number of
+A difference is agreed where scenario, path (a pattern of fnmatch) and, if given, a text in either value fit. The path may leave out the number of
 the step. An entry that nothing fits in a whole run is reported: it has outlived its reason.
 """
 import collections
@@ -15,6 +15,20 @@ AGREED = (
               'a custom constraint that fails on a parameter is the user\'s error (400), not the engine\'s (500)'),
     Agreement('bad_environments_are_refused', 'environment: registry_circle.*',
               'a type that maps to itself is the user\'s error (400), not a RecursionError of the engine (500)'),
+    Agreement('bad_environments_are_refused', 'environment: event_sinks_bad.*',
+              'an event sink that cannot be is the user\'s error (400), not a KeyError of the engine (500)'),
+    Agreement('bad_environments_are_refused', 'environment: registry_a_list.body.error.type',
+              'a 500 in both; the oracle names the AttributeError that it runs into'),
+    Agreement('bad_environments_are_refused', 'environment: registry_file_missing.*',
+              'not yet: types that are templates; without a Python engine to have them they are unknown'),
+    Agreement('bad_environments_are_refused', 'environment: parameter_unknown.*',
+              'of two errors the unknown type is told first: it decides whether the request is handed over'),
+    Agreement('bad_environments_are_refused', 'environment: encrypted_names_a_text.*',
+              'a text is no list of names; the oracle takes it for a list of letters'),
+    Agreement('bad_stack_names_and_arguments_are_refused', 'files = [[]].body.error.type',
+              'a 500 in both; the oracle names the AttributeError that it runs into'),
+    Agreement('bad_templates_are_refused', '*reason', holding='roperties.value: Value must be a string', reason=(
+        'not yet: the oracle writes Properties, and in the stack\'s reason the resource\'s name before it')),
     *(Agreement(scenario, '*resource_registry.My::*', (
         'the oracle writes back what it looked up in the registry, where a mapping for one resource then holds for all'))
       for scenario in ('environment_maps_types', 'environment_maps_types_by_pattern')),
@@ -46,6 +60,6 @@ class Agreements:
 
 def fits(agreement, difference):
     unnumbered = difference.path.partition(' ')[2]
-    path = agreement.path.replace('[', '[[]')                   # of an index, not of a set of characters
+    path = agreement.path
     by_path = fnmatch.fnmatchcase(difference.path, path) or fnmatch.fnmatchcase(unnumbered, path)
     return by_path and any(agreement.holding in repr(value) for value in (difference.oracle, difference.ours))
