@@ -68,12 +68,20 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     }
     row.leave().await;
     finish_work(&daemon, &services, &servers).await;
-    servers.close().await;
-    services.notifier.flushed().await;
-    bus.close().await;
+    let farewell = async {
+        servers.close().await;
+        services.notifier.flushed().await;
+        bus.close().await;
+    };
+    if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
+        tracing::warn!("the broker does not say goodbye; leaving without");
+    }
     services.store.close().await;
     Ok(())
 }
+
+/// How long the broker may take to close what we have open. It closes everything of a process that is gone, too.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 fn open_bus(settings: &Settings) -> Result<Bus, EngineError> {
     let mut options = Options::new(&settings.messaging);

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
+use super::deliveries::live_uneasily;
 use super::site::{Site, create_arguments};
 use super::templates::{template, test, web};
 
@@ -19,6 +21,15 @@ fn group() -> Value {
         },
         "after": test(json!({"value": {"list_join": [",", {"get_attr": ["group", "output"]}]}})),
     }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn interrupted_stacks_come_to_their_end_between_both_kinds() {
+    let site = Site::new("uneasymix", "").await;
+    let _engines = tokio::join!(site.engine(), site.python_engine());
+    join_all((0..4).map(|number| live_uneasily(&site, number))).await;
+    assert_eq!(site.count("resource").await, 0);
+    site.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
