@@ -43,6 +43,9 @@ pub(super) struct Subjected {
     then: Arc<StackDefinition>,
 }
 
+/// What errors call the properties once a resource is worked on, whatever the template's family calls them.
+const PROPERTIES: &str = "Properties";
+
 /// Why this engine does not serve a resource.
 type NotServed = String;
 
@@ -137,7 +140,8 @@ impl Subjected {
             let metadata = definition.metadata(&scope).map_err(StackError::from)?;
             return self.operation(work, metadata).take_over(&to_text(&external_id)).await;
         }
-        let mut properties = properties_of(self.resource_type, definition, &scope).map_err(StackError::from)?;
+        let properties = properties_of(self.resource_type, definition, &scope).map_err(StackError::from)?;
+        let mut properties = properties.in_section(PROPERTIES);
         let metadata = definition.metadata(&scope).map_err(StackError::from)?;
         self.resource_type.plugin.shape(&mut properties);
         self.find_names(&mut properties, Names::Found).await;
@@ -181,8 +185,9 @@ impl Subjected {
         if frozen_then.external_id.is_some() || frozen_now.external_id.is_some() {
             return self.update_external(work, &frozen_then, &frozen_now).await;
         }
-        let mut after =
+        let after =
             properties_of(self.resource_type, new_definition, &now.scope(&self.known)).map_err(StackError::from)?;
+        let mut after = after.in_section(PROPERTIES);
         let stored = frozen_then.properties.as_object().cloned().unwrap_or_default();
         let mut before = Properties::stored(self.resource_type.properties, stored).described(&frozen_then.description);
         self.find_names(&mut after, Names::Found).await;

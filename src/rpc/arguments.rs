@@ -86,8 +86,12 @@ impl Arguments {
         match self.value(name) {
             None => Ok(None),
             Some(Value::Object(map)) => Ok(Some(map)),
-            Some(other) => Err(wrong_type(name, "dict", other)),
+            Some(other) => Err(lacks(other, "get")),
         }
+    }
+
+    pub fn required_map(&self, name: &str) -> Result<&Map<String, Value>, RequestError> {
+        self.map(name)?.ok_or_else(|| lacks(&Value::Null, "get"))
     }
 
     /// Absent: `default`. What Python takes for true is true.
@@ -132,6 +136,12 @@ impl Arguments {
             Some(other) => Err(wrong_type(name, "list", other)),
         }
     }
+}
+
+/// Python's words for a value that is of another kind than the code expects.
+pub fn lacks(value: &Value, attribute: &str) -> RequestError {
+    let class = class_name(value);
+    RequestError::AttributeError(format!("'{class}' object has no attribute '{attribute}'"))
 }
 
 fn wrong_type(name: &str, expected: &str, found: &Value) -> RequestError {

@@ -38,6 +38,9 @@ pub enum RequestError {
     /// A value in the arguments that makes no sense.
     #[error("{0}")]
     ValueError(String),
+    /// A value that lacks what its kind would have.
+    #[error("{0}")]
+    AttributeError(String),
     /// Arguments that do not fit the method.
     #[error("{0}")]
     TypeError(String),
@@ -105,6 +108,7 @@ impl RequestError {
             Self::ImmutableParameterModified(_) => "ImmutableParameterModified",
             Self::StackValidationFailed { .. } => "StackValidationFailed",
             Self::ValueError(_) => "ValueError",
+            Self::AttributeError(_) => "AttributeError",
             Self::TypeError(_) => "TypeError",
             Self::NotServed(NotServed::ResourceType(_)) => "EntityNotFound",
             Self::NotServed(NotServed::Feature(_) | NotServed::Function(_)) => "NotSupported",

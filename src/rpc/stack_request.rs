@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::arguments::Arguments;
+use super::arguments::{Arguments, lacks};
 use super::contract::{Call, Engine};
 use super::error::{NotServed, RequestError};
 use super::find;
@@ -13,8 +13,9 @@ use super::stack_arguments::StackArguments;
 use super::stacks_read::stack_by_name;
 use crate::identity::RequestContext;
 use crate::python::to_text;
+use crate::python::value::class_name;
 use crate::resource::state::{Action, Status};
-use crate::stack::validate::{Thoroughness, validate};
+use crate::stack::validate::{Thoroughness, validate_language, validate_resources};
 use crate::stack::{Stack, identity_of};
 use crate::store::{self, StackQuery};
 use crate::template::environment::{MergeableParameters, merge_environment_files};
@@ -37,16 +38,17 @@ impl TemplateArguments {
         if arguments.value("files_container").is_some() {
             return Err(NotServed::Feature("Reading files from a Swift container".to_owned()).into());
         }
-        let files = Files::from_value(arguments.value("files").cloned().unwrap_or_default())?;
-        if let Some((name, _)) = files.as_map().iter().find(|(_, content)| !content.is_string()) {
-            return Err(RequestError::TypeError(format!(
-                "the content of the file {name} is not text"
-            )));
+        let environment = arguments.map("params")?.cloned().unwrap_or_default();
+        if let Some(registry) = environment
+            .get("resource_registry")
+            .filter(|registry| is_wrong_map(registry))
+        {
+            return Err(lacks(registry, "items"));
         }
         Ok(Self {
             template: arguments.value("template").cloned(),
-            environment: arguments.map("params")?.cloned().unwrap_or_default(),
-            files,
+            environment,
+            files: files(arguments.value("files"))?,
             environment_files: arguments.texts("environment_files")?.unwrap_or_default(),
         })
     }
@@ -58,7 +60,11 @@ impl TemplateArguments {
             files,
             environment_files,
         } = self;
-        let template = Template::new(template.unwrap_or_default(), Environment::default(), files)?;
+        let template = template.unwrap_or_default();
+        if !template.is_object() {
+            return Err(lacks(&template, "items"));
+        }
+        let template = Template::new(template, Environment::default(), files)?;
         merge(&mut environment, &environment_files, &template)?;
         let environment = Environment::from_value(&Value::Object(environment))?;
         Ok(template.with_environment(environment))
@@ -86,9 +92,42 @@ impl TemplateArguments {
     }
 }
 
+fn files(given: Option<&Value>) -> Result<Files, RequestError> {
+    let Some(given) = given else {
+        return Ok(Files::default());
+    };
+    let Value::Object(contents) = given else {
+        return Err(lacks(given, "values"));
+    };
+    match contents.values().find(|content| !content.is_string()) {
+        Some(content) => Err(RequestError::TypeError(format!(
+            "<class '{}'> can't be decoded",
+            class_name(content)
+        ))),
+        None => Ok(Files::from_value(given.clone())?),
+    }
+}
+
+/// Nothing at all is as good as an empty map.
+fn is_wrong_map(value: &Value) -> bool {
+    !value.is_object() && !value.is_null()
+}
+
+/// Whether a file is an environment that this engine can read. (Clients send JSON; YAML is what people write.)
+fn is_readable(content: Option<&Value>) -> bool {
+    match content {
+        Some(Value::String(text)) => serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok(),
+        // What is missing is complained about where it is used.
+        _ => true,
+    }
+}
+
 fn merge(environment: &mut Map<String, Value>, names: &[String], template: &Template) -> Result<(), RequestError> {
     if names.is_empty() {
         return Ok(());
+    }
+    if names.iter().any(|name| !is_readable(template.files().get(name))) {
+        return Err(NotServed::Feature("An environment file in YAML".to_owned()).into());
     }
     let mergeable = MergeableParameters::from(&parameters_of(template)?);
     Ok(merge_environment_files(
@@ -191,8 +230,7 @@ pub struct NewStackRequest {
 impl NewStackRequest {
     pub async fn read(engine: &Engine, call: &Call) -> Result<Self, RequestError> {
         refuse_what_only_python_does(engine, &call.arguments)?;
-        let nothing = Map::new();
-        let arguments = StackArguments::read(call.arguments.map("args")?.unwrap_or(&nothing))?;
+        let arguments = StackArguments::read(call.arguments.required_map("args")?)?;
         if arguments.adopts {
             return Err(NotServed::Feature("Adopting a stack".to_owned()).into());
         }
@@ -273,8 +311,10 @@ fn check_name(name: &Value) -> Result<(), RequestError> {
 /// The checks that need the stack as a whole.
 async fn check_stack(engine: &Engine, context: &RequestContext, stack: &Stack) -> Result<(), RequestError> {
     check_policy(engine, context, stack)?;
+    // What is wrong with the language is wrong for every engine, so it need not go to another one.
+    validate_language(engine.services(), context, stack, Thoroughness::Full).await?;
     ensure_served(&stack.definition)?;
-    Ok(validate(engine.services(), context, stack, Thoroughness::Full, &[]).await?)
+    Ok(validate_resources(engine.services(), context, stack, Thoroughness::Full, &[]).await?)
 }
 
 /// Whether the caller may use the types of a stack.
@@ -296,8 +336,7 @@ pub struct UpdateRequest {
 impl UpdateRequest {
     pub async fn read(engine: &Engine, call: &Call, current: &Stack) -> Result<Self, RequestError> {
         refuse_what_only_python_updates(current)?;
-        let nothing = Map::new();
-        let arguments = call.arguments.map("args")?.unwrap_or(&nothing);
+        let arguments = call.arguments.required_map("args")?;
         let template_arguments = TemplateArguments::read(&call.arguments)?;
         let is_patch = arguments.get("existing").is_some_and(crate::python::value::is_true);
         let template = if is_patch {

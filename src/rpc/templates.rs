@@ -6,9 +6,9 @@ use super::contract::{Call, Engine};
 use super::error::{NotServed, RequestError};
 use super::find;
 use super::resources::ensure_served;
-use super::stack_request::{TemplateArguments, check_template};
+use super::stack_request::{TemplateArguments, check_template, template_only_stack};
 use crate::python::repr;
-use crate::stack::validate::{Thoroughness, validate};
+use crate::stack::validate::{Thoroughness, validate_language, validate_resources};
 use crate::store::Deleted;
 use crate::template::Environment;
 
@@ -78,21 +78,18 @@ pub async fn validate_template(engine: &Engine, call: Call) -> Result<Value, Req
     if let Err(error) = check_template(engine, &template) {
         return Ok(json!({ "Error": error.to_string() }));
     }
-    let stack = match super::stack_request::template_only_stack(engine, &call.context, template) {
+    let stack = match template_only_stack(engine, &call.context, template) {
         Ok(stack) => stack,
-        Err(error) => return what_is_invalid(error),
+        Err(error) => return as_result(error),
     };
+    let (services, context) = (engine.services(), &call.context);
+    let depth = Thoroughness::TemplateOnly;
+    if let Err(error) = validate_language(services, context, &stack, depth).await {
+        return as_result(error.into());
+    }
     ensure_served(&stack.definition)?;
-    let checked = validate(
-        engine.services(),
-        &call.context,
-        &stack,
-        Thoroughness::TemplateOnly,
-        &ignorable,
-    )
-    .await;
-    if let Err(error) = checked {
-        return what_is_invalid(error.into());
+    if let Err(error) = validate_resources(services, context, &stack, depth, &ignorable).await {
+        return as_result(error.into());
     }
     let template = stack.template();
     let mut shown = Map::new();
@@ -109,8 +106,8 @@ pub async fn validate_template(engine: &Engine, call: Call) -> Result<Value, Req
     Ok(Value::Object(shown))
 }
 
-/// That a template is invalid is a result, of which heat-api makes its error; what else went wrong is not.
-fn what_is_invalid(error: RequestError) -> Result<Value, RequestError> {
+/// A validation that fails is what was asked for; everything else fails the request.
+fn as_result(error: RequestError) -> Result<Value, RequestError> {
     match error.class() {
         "StackValidationFailed" => Ok(json!({ "Error": error.to_string() })),
         _ => Err(error),

@@ -60,7 +60,8 @@ impl LiveResource {
     ) -> Result<Self, StackError> {
         let resource_type = native_type(definition, resource)?;
         let scope = definition.scope(states);
-        let mut properties = properties_of(resource_type, resource, &scope)?;
+        let section = definition.template().keywords().properties;
+        let mut properties = properties_of(resource_type, resource, &scope)?.in_section(section);
         properties.translate(resource_type.translation, Names::AsGiven);
         resource_type.plugin.shape(&mut properties);
         let metadata = resource.metadata(&scope)?;

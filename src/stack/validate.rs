@@ -24,9 +24,23 @@ pub enum Thoroughness {
     TemplateOnly,
 }
 
-/// Checks a stack that is not stored: what its template refers to is taken as not existing yet. Errors whose codes are
-/// in `ignorable` do not count.
-pub async fn validate(
+/// Checks of a stack that is not stored what its template says, whatever types it uses.
+pub async fn validate_language(
+    services: &Services,
+    context: &RequestContext,
+    stack: &Stack,
+    thoroughness: Thoroughness,
+) -> Result<(), StackError> {
+    let definition = &stack.definition;
+    definition.template().validate()?;
+    let session = services.cloud.session(context)?;
+    validate_parameters(definition, &session, thoroughness).await?;
+    Ok(definition.validate(&NoResources)?)
+}
+
+/// Checks its resources against their types, and then its outputs. What the template refers to is taken as not existing
+/// yet. Errors whose codes are in `ignorable` do not count.
+pub async fn validate_resources(
     services: &Services,
     context: &RequestContext,
     stack: &Stack,
@@ -34,13 +48,7 @@ pub async fn validate(
     ignorable: &[String],
 ) -> Result<(), StackError> {
     let definition = &stack.definition;
-    definition.template().validate()?;
     let session = services.cloud.session(context)?;
-    validate_parameters(definition, &session, thoroughness).await?;
-    definition.validate(&NoResources)?;
-    if definition.resources().keys().any(|name| name.contains('/')) {
-        return Err(TemplateError::invalid("Resource name may not contain \"/\"").into());
-    }
     let mut live = LiveStack::load(services, context, stack, Readers::ResourcesAndOutputs).await?;
     for resource in live.resources.values_mut() {
         let checked = validate_resource(definition, resource, &live.states, &session, thoroughness).await;
@@ -85,7 +93,7 @@ async fn validate_resource(
     }
     ensure_available(resource, session).await?;
     resource.definition.validate(definition.template(), &scope)?;
-    validate_deletion_policy(resource)?;
+    validate_deletion_policy(definition, resource)?;
     let questions = Questions::new(session);
     let properties = &resource.instance.properties;
     let depth = match thoroughness {
@@ -93,7 +101,9 @@ async fn validate_resource(
         Thoroughness::TemplateOnly => Depth::Names,
     };
     let checked = properties.validate(depth, &questions).await;
-    checked.map_err(|error| StackError::Property(error.below(&["resources", &resource.definition.name])))?;
+    checked.map_err(|error| {
+        StackError::Property(error.below(&[section_of_resources(definition), &resource.definition.name]))
+    })?;
     if thoroughness == Thoroughness::Full {
         let checked = resource
             .resource_type
@@ -102,6 +112,10 @@ async fn validate_resource(
         checked.map_err(|failure| in_resource(failure, resource.name()))?;
     }
     Ok(())
+}
+
+fn section_of_resources(definition: &StackDefinition) -> &'static str {
+    definition.template().keywords().resources
 }
 
 /// What a plug-in refuses names its resource, unless the message is complete in itself.
@@ -140,11 +154,12 @@ async fn ensure_available(resource: &LiveResource, session: &Session) -> Result<
 }
 
 /// No type that this engine serves can keep a snapshot of what it deletes.
-fn validate_deletion_policy(resource: &LiveResource) -> Result<(), StackError> {
+fn validate_deletion_policy(definition: &StackDefinition, resource: &LiveResource) -> Result<(), StackError> {
     if resource.definition.deletion_policy() != DeletionPolicy::Snapshot {
         return Ok(());
     }
-    let path = ["resources", resource.name(), "deletion_policy"];
+    let keywords = definition.template().keywords();
+    let path = [keywords.resources, resource.name(), keywords.deletion_policy];
     Err(TemplateError::invalid_at(&path, "\"Snapshot\" deletion policy not supported").into())
 }
 

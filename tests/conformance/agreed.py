@@ -17,18 +17,14 @@ AGREED = (
               'a type that maps to itself is the user\'s error (400), not a RecursionError of the engine (500)'),
     Agreement('bad_environments_are_refused', 'environment: event_sinks_bad.*',
               'an event sink that cannot be is the user\'s error (400), not a KeyError of the engine (500)'),
-    Agreement('bad_environments_are_refused', 'environment: registry_a_list.body.error.type',
-              'a 500 in both; the oracle names the AttributeError that it runs into'),
     Agreement('bad_environments_are_refused', 'environment: registry_file_missing.*',
               'not yet: types that are templates; without a Python engine to have them they are unknown'),
-    Agreement('bad_environments_are_refused', 'environment: parameter_unknown.*',
-              'of two errors the unknown type is told first: it decides whether the request is handed over'),
     Agreement('bad_environments_are_refused', 'environment: encrypted_names_a_text.*',
               'a text is no list of names; the oracle takes it for a list of letters'),
-    Agreement('bad_stack_names_and_arguments_are_refused', 'files = [[]].body.error.type',
-              'a 500 in both; the oracle names the AttributeError that it runs into'),
-    Agreement('bad_templates_are_refused', '*reason', holding='roperties.value: Value must be a string', reason=(
-        'not yet: the oracle writes Properties, and in the stack\'s reason the resource\'s name before it')),
+    Agreement('bad_templates_are_refused', '*reason', holding='r.Properties.value: Value must be a string',
+              reason='not yet: the oracle writes the resource\'s name before the property in the stack\'s reason'),
+    Agreement('environment_files_are_merged', '*',
+              'not yet: YAML in environment files, which a Python engine reads where one lives; clients send JSON'),
     *(Agreement(scenario, '*resource_registry.My::*', (
         'the oracle writes back what it looked up in the registry, where a mapping for one resource then holds for all'))
       for scenario in ('environment_maps_types', 'environment_maps_types_by_pattern')),
