@@ -212,6 +212,14 @@ impl Lab {
         path
     }
 
+    fn delete_vhost(&self, name: &str) {
+        let _ = Command::new("curl")
+            .args(["-sS", "-X", "DELETE", "-u"])
+            .arg(format!("{}:{}", self.broker.user, self.broker.password))
+            .arg(format!("{}/api/vhosts/{name}", self.broker.management_url))
+            .output();
+    }
+
     /// Drops what test processes that are gone have left behind.
     fn sweep(&self) {
         for row in self.sql(&format!("SHOW DATABASES LIKE '{}%'", PREFIX.replace('_', "\\_"))) {
@@ -227,7 +235,7 @@ impl Lab {
         {
             let name = vhost["name"].as_str().unwrap_or_default();
             if is_orphan(name) {
-                TestVhost { name: name.to_owned() }.delete(self);
+                self.delete_vhost(name);
             }
         }
     }
@@ -337,24 +345,11 @@ impl TestVhost {
             other => panic!("{path}: {other}"),
         }
     }
-
-    fn delete(&self, lab: &Lab) {
-        let _ = Command::new("curl")
-            .args([
-                "-sS",
-                "-X",
-                "DELETE",
-                "-u",
-                &format!("{}:{}", lab.broker.user, lab.broker.password),
-            ])
-            .arg(format!("{}/api/vhosts/{}", lab.broker.management_url, self.name))
-            .output();
-    }
 }
 
 impl Drop for TestVhost {
     fn drop(&mut self) {
-        self.delete(Lab::get());
+        Lab::get().delete_vhost(&self.name);
     }
 }
 
