@@ -353,8 +353,9 @@ impl Session {
         Ok(json_from_column(graph.flatten()))
     }
 
-    /// Creates a stack. A transaction of its own, since it looks for an older one of the same name afterwards: looking
-    /// before would not notice one that is being created at the same time.
+    /// Creates a stack, unless its project has one of that name. The look for another is a locking one, after the row
+    /// is written: of two that are created at the same time one waits for the other, or is the victim of a deadlock and
+    /// runs again, and then finds it. A look before would miss it, and so would a snapshot.
     pub async fn stack_create(&mut self, stack: &NewStack) -> Result<StackCreation, StoreError> {
         let created_at = self.now();
         let row = stack.assignments(self.repertoire(), created_at);
@@ -365,18 +366,27 @@ impl Session {
             vec![stack.id.as_str().into()],
         ));
         let project = stack.tenant.as_deref().unwrap_or_default();
-        let earliest = self.stack_get_by_name(&stack.name, project, Deleted::Hidden).await?;
-        match earliest {
-            Some(earliest) if earliest.id != stack.id => {
-                sqlx::query("DELETE FROM stack WHERE id = ?")
-                    .bind(&stack.id)
-                    .execute(self.statement())
-                    .await?;
-                Ok(StackCreation::NameTaken)
-            }
-            Some(own) => Ok(StackCreation::Created(own.created_at)),
-            None => Ok(StackCreation::Created(created_at)),
+        let sql = format!(
+            "SELECT s.id, s.created_at FROM stack s WHERE s.name = ? AND {PROJECT_CONDITION} AND s.deleted_at IS NULL \
+             ORDER BY s.id = ? LIMIT 1 FOR UPDATE"
+        );
+        let values = [
+            stack.name.as_str().into(),
+            project.into(),
+            project.into(),
+            stack.id.as_str().into(),
+        ];
+        let Some(found) = self.fetch_optional(sql, &values).await? else {
+            return Ok(StackCreation::Created(created_at));
+        };
+        if found.try_get::<String, _>("id")? == stack.id {
+            return Ok(StackCreation::Created(found.try_get("created_at")?));
         }
+        sqlx::query("DELETE FROM stack WHERE id = ?")
+            .bind(&stack.id)
+            .execute(self.statement())
+            .await?;
+        Ok(StackCreation::NameTaken)
     }
 
     /// Writes the changes if the stack is still in the traversal that is expected (`None`: in whichever).

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use futures_util::future::join_all;
 use heat_engine::store::{
     Deleted, EventLimits, ExpectedResource, Filter, NewEvent, NewResource, NewService, NewSyncPoint, PropertiesData,
     Removal, Replacement, ResourceChanges, Scope, StackCreation, StackLock, StoreError, Swap, SyncPointKey,
@@ -72,6 +73,29 @@ async fn a_name_is_taken_once_in_a_project() {
         store.stack_create(&other).await,
         Ok(StackCreation::Created(_))
     ));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_who_want_a_name_at_once_one_gets_it() {
+    let (database, store) = fresh_store("stack_names").await;
+    let (_, _) = stack_with_resource(&store).await;
+    let candidates = (0..12).map(|number| {
+        let store = &store;
+        async move {
+            let mut candidate = stack("wanted", 1);
+            candidate.id = format!("candidate-{number}");
+            store.stack_create(&candidate).await.expect("an outcome")
+        }
+    });
+    let outcomes = join_all(candidates).await;
+    let created = outcomes
+        .iter()
+        .filter(|outcome| matches!(outcome, StackCreation::Created(_)));
+    assert_eq!(created.count(), 1, "{outcomes:?}");
+    assert_eq!(
+        database.sql("SELECT COUNT(*) FROM stack WHERE name = 'wanted'"),
+        [["1"]]
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
