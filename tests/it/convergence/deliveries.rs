@@ -150,6 +150,12 @@ pub async fn live_uneasily(site: &Site, number: u64) {
     site.update(&stack, knot(9)).await;
     // Python's engine leaves sync points of a traversal that is overtaken while it begins.
     site.until(&stack, "UPDATE_COMPLETE").await;
+    // Deleted rows are purged after the stack's end is announced.
+    eventually("what is deleted is purged", || async {
+        let resources = site.resources(&stack).await;
+        resources.iter().all(|row| row.action != "DELETE")
+    })
+    .await;
     let resources = site.resources(&stack).await;
     let bottom = site
         .texts(&format!(
