@@ -13,7 +13,7 @@ use crate::cloud::{Cloud, CloudOptions, TransportSetupError};
 use crate::convergence::engine::Convergence;
 use crate::identity::crypt::{CryptError, EncryptionKey};
 use crate::identity::policy::{PolicyFileError, ResourcePolicy};
-use crate::messaging::{Bus, Notifier, Options, SetupError};
+use crate::messaging::{Bus, Notifier, Options, RpcClient, SetupError};
 use crate::rpc::servers::Servers;
 use crate::settings::Settings;
 use crate::stack::services::Services;
@@ -99,7 +99,7 @@ async fn connect(daemon: &Daemon, bus: &Bus) -> Result<Services, EngineError> {
     let encrypt = settings.engine.encrypt_parameters_and_properties;
     Ok(Services {
         engine_id: clock.new_uuid(),
-        rpc: bus.rpc_client(),
+        rpc: RpcClient::new(&bus),
         notifier: Notifier::start(&settings.messaging.notifications, bus, clock.clone())?,
         cloud: Cloud::new(CloudOptions::from(&*settings), clock.clone())?,
         templates: Templates::new(store.clone(), key.clone(), encrypt),

@@ -1,49 +1,21 @@
 //! The handle to the message bus that the rest of the engine holds.
 
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::compression::Compression;
 use super::connection::{Link, LinkState};
+use super::error::{PublishError, SetupError};
 use super::options::Options;
 use super::publisher::{Destination, Outgoing, Publisher};
 use super::queue_manager::QueueNames;
 use super::reply_queue::ReplyQueue;
-use super::request::{Dispatch, Frame};
-use super::rpc_client::RpcClient;
-use super::rpc_server::{RpcServer, ServerOptions};
+use super::request::Frame;
 use super::tls;
 use super::topology::Topology;
 use crate::clock::Clock;
-
-/// Why the bus cannot be used at all: something in the configuration.
-#[derive(Debug, thiserror::Error)]
-pub enum SetupError {
-    #[error("[DEFAULT] transport_url: {0}")]
-    TransportUrl(String),
-    #[error("the query of transport_url names '{0}', which is no option of [oslo_messaging_rabbit]")]
-    UnknownOption(String),
-    #[error("[oslo_messaging_rabbit] {option}: {problem}")]
-    Option { option: String, problem: String },
-    #[error("the name of a queue could not be taken from /dev/shm, as use_queue_manager asks")]
-    QueueName(#[source] std::io::Error),
-}
-
-/// Why a frame did not get onto the bus.
-#[derive(Debug, thiserror::Error)]
-pub enum PublishError {
-    #[error("no queue takes messages for {routing_key} on exchange '{exchange}'")]
-    Undeliverable { exchange: String, routing_key: String },
-    #[error("no broker took the message for {routing_key} within {waited:?}")]
-    TimedOut { routing_key: String, waited: Duration },
-    #[error("the bus is closed")]
-    Closed,
-    #[error("a name of more than 255 bytes does not fit into a frame")]
-    NameTooLong,
-}
 
 /// How the engine stands with its brokers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +48,14 @@ pub(super) struct Shared {
     publishing: Link,
     reply_queue: OnceLock<ReplyQueue>,
     pub(super) closed: CancellationToken,
+}
+
+impl Shared {
+    fn start_reply_queue(&self, unique: &str) -> ReplyQueue {
+        let link = self.consuming.clone();
+        let max_frame_bytes = self.options.max_frame_bytes;
+        ReplyQueue::start(link, &self.topology, max_frame_bytes, self.closed.clone(), unique)
+    }
 }
 
 impl Drop for Shared {
@@ -133,15 +113,6 @@ impl Bus {
         &self.shared.options
     }
 
-    pub fn rpc_client(&self) -> RpcClient {
-        RpcClient { bus: self.clone() }
-    }
-
-    /// Consumes the queues of a target and hands every request to `dispatch`.
-    pub fn serve(&self, options: ServerOptions, dispatch: Arc<dyn Dispatch>) -> Result<RpcServer, SetupError> {
-        RpcServer::start(self.clone(), options, dispatch)
-    }
-
     /// Hands a request on, body and properties unchanged, to the queues of the control exchange that take
     /// `routing_key` (`topic.server`). Undeliverable at once if there are none.
     pub async fn forward(&self, frame: &Frame, routing_key: &str) -> Result<(), PublishError> {
@@ -177,7 +148,7 @@ impl Bus {
         Ok(self
             .shared
             .reply_queue
-            .get_or_init(|| ReplyQueue::start(&self.shared, &unique)))
+            .get_or_init(|| self.shared.start_reply_queue(&unique)))
     }
 }
 

@@ -12,8 +12,7 @@ use flate2::write::ZlibEncoder;
 use lapin::BasicProperties;
 use lapin::types::{AMQPValue, FieldTable};
 
-use super::bus::SetupError;
-use super::options::invalid;
+use super::error::SetupError;
 
 const HEADER: &str = "compression";
 const GZIP: &str = "application/x-gzip";
@@ -30,7 +29,7 @@ impl Compression {
         match name {
             None | Some("") => Ok(Self::None),
             Some("gzip" | "zlib" | GZIP | "application/zlib" | "application/gzip") => Ok(Self::Gzip),
-            Some(other) => Err(invalid(
+            Some(other) => Err(SetupError::option(
                 "kombu_compression",
                 format!("'{other}' is not supported; use gzip, or none, in all services that talk to Heat"),
             )),

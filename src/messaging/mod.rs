@@ -9,6 +9,7 @@ mod compression;
 mod connection;
 mod declare;
 mod envelope;
+mod error;
 mod fault;
 mod handover;
 mod notifier;
@@ -26,7 +27,8 @@ mod topology;
 mod transport_url;
 mod version;
 
-pub use bus::{Bus, Health, HealthWatch, PublishError, SetupError};
+pub use bus::{Bus, Health, HealthWatch};
+pub use error::{PublishError, SetupError};
 pub use fault::{Exception, Fault};
 pub use notifier::Notifier;
 pub use options::Options;

@@ -8,8 +8,9 @@ use chrono::{NaiveDateTime, Timelike};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
 
-use super::bus::{Bus, PublishError, SetupError};
+use super::bus::Bus;
 use super::envelope;
+use super::error::{PublishError, SetupError};
 use super::publisher::{Destination, Outgoing};
 use super::queue_manager::hex_id;
 use super::request::pack_context;

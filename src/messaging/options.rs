@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use secrecy::ExposeSecret;
 
-use super::bus::SetupError;
 use super::compression::Compression;
+use super::error::SetupError;
 use super::transport_url::TransportUrl;
 use crate::settings::option::OptionSpec;
 use crate::settings::value::OptionValue;
@@ -48,7 +48,7 @@ impl Options {
 /// Sets an option by its name, as an item of the query does. oslo.messaging refuses names that are no options.
 fn override_option(rabbit: &mut RabbitSettings, name: &str, text: &str) -> Result<(), SetupError> {
     let spec = specification(name).ok_or_else(|| SetupError::UnknownOption(name.to_owned()))?;
-    let value = OptionValue::from_text(spec.kind, text).map_err(|problem| invalid(name, problem))?;
+    let value = OptionValue::from_text(spec.kind, text).map_err(|problem| SetupError::option(name, problem))?;
     match value {
         OptionValue::Boolean(truth) => set_boolean(rabbit, name, truth),
         OptionValue::Integer(number) => set_integer(rabbit, name, number),
@@ -83,7 +83,8 @@ fn set_boolean(rabbit: &mut RabbitSettings, name: &str, truth: bool) -> Result<(
 
 fn set_integer(rabbit: &mut RabbitSettings, name: &str, number: i64) -> Result<(), SetupError> {
     let seconds = || {
-        let seconds = u64::try_from(number).map_err(|_| invalid(name, format!("{number} is not a number of seconds")));
+        let seconds =
+            u64::try_from(number).map_err(|_| SetupError::option(name, format!("{number} is not a number of seconds")));
         seconds.map(Duration::from_secs)
     };
     match name {
@@ -97,8 +98,8 @@ fn set_integer(rabbit: &mut RabbitSettings, name: &str, number: i64) -> Result<(
         "rabbit_quorum_max_memory_bytes" => rabbit.rabbit_quorum_max_memory_bytes = number,
         "rabbit_transient_queues_ttl" => rabbit.rabbit_transient_queues_ttl = number,
         "rabbit_qos_prefetch_count" => {
-            rabbit.rabbit_qos_prefetch_count =
-                u16::try_from(number).map_err(|_| invalid(name, format!("{number} is not between 0 and 65535")))?;
+            rabbit.rabbit_qos_prefetch_count = u16::try_from(number)
+                .map_err(|_| SetupError::option(name, format!("{number} is not between 0 and 65535")))?;
         }
         _ => {}
     }
@@ -107,7 +108,7 @@ fn set_integer(rabbit: &mut RabbitSettings, name: &str, number: i64) -> Result<(
 
 fn set_seconds(rabbit: &mut RabbitSettings, name: &str, number: f64) -> Result<(), SetupError> {
     let seconds = Duration::try_from_secs_f64(number)
-        .map_err(|_| invalid(name, format!("{number} is not a number of seconds")))?;
+        .map_err(|_| SetupError::option(name, format!("{number} is not a number of seconds")))?;
     match name {
         "kombu_reconnect_delay" => rabbit.kombu_reconnect_delay = seconds,
         "kombu_reconnect_splay" => rabbit.kombu_reconnect_splay = seconds,
@@ -142,21 +143,14 @@ fn set_text(rabbit: &mut RabbitSettings, name: &str, text: String) -> Result<(),
 fn check(rabbit: &RabbitSettings) -> Result<(), SetupError> {
     if rabbit.rabbit_ha_queues && (rabbit.rabbit_quorum_queue || rabbit.rabbit_transient_quorum_queue) {
         let problem = "a queue is either mirrored or a quorum queue; switch one of the two off";
-        return Err(invalid("rabbit_ha_queues", problem));
+        return Err(SetupError::option("rabbit_ha_queues", problem));
     }
     if rabbit.rabbit_stream_fanout {
         let problem = "stream queues are not supported; switch it off for all services that talk to Heat";
-        return Err(invalid("rabbit_stream_fanout", problem));
+        return Err(SetupError::option("rabbit_stream_fanout", problem));
     }
     Compression::named(rabbit.kombu_compression.as_deref())?;
     Ok(())
-}
-
-pub(super) fn invalid(option: &str, problem: impl Into<String>) -> SetupError {
-    SetupError::Option {
-        option: option.to_owned(),
-        problem: problem.into(),
-    }
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ use lapin::{BasicProperties, Channel, Confirmation};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use super::bus::PublishError;
 use super::compression::Compression;
 use super::connection::{Link, Live};
 use super::declare::{self, DeclareError, declare_exchange, declare_queue, short};
+use super::error::PublishError;
 use super::topology::{ExchangeDeclaration, QueueDeclaration};
 
 /// Publishes under way at a time. One takes about a millisecond, with quorum queues ten.

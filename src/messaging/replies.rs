@@ -8,8 +8,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::bus::{Bus, PublishError};
+use super::bus::Bus;
 use super::envelope;
+use super::error::PublishError;
 use super::fault::Fault;
 use super::publisher::{Destination, Outgoing};
 use super::queue_manager::hex_id;

@@ -11,11 +11,10 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::bus::Shared;
 use super::connection::{Link, Live};
 use super::declare::{DeclareError, declare_queue, short, table};
 use super::envelope;
-use super::topology::{Argument, QueueDeclaration};
+use super::topology::{Argument, QueueDeclaration, Topology};
 
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
 
@@ -30,18 +29,24 @@ pub(super) struct ReplyQueue {
 }
 
 impl ReplyQueue {
-    pub(super) fn start(shared: &Shared, unique: &str) -> Self {
+    pub(super) fn start(
+        link: Link,
+        topology: &Topology,
+        max_frame_bytes: usize,
+        closed: CancellationToken,
+        unique: &str,
+    ) -> Self {
         let name = format!("reply_{unique}");
         let waiting = Waiting::default();
         let (exists_sender, exists) = watch::channel(false);
         let reader = Reader {
-            link: shared.consuming.clone(),
-            queue: shared.topology.reply_queue(&name),
-            consumer_arguments: shared.topology.consumer_arguments(),
-            max_frame_bytes: shared.options.max_frame_bytes,
+            link,
+            queue: topology.reply_queue(&name),
+            consumer_arguments: topology.consumer_arguments(),
+            max_frame_bytes,
             waiting: waiting.clone(),
             exists: exists_sender,
-            closed: shared.closed.clone(),
+            closed,
         };
         tokio::spawn(reader.run());
         Self { name, waiting, exists }

@@ -5,8 +5,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::bus::{Bus, PublishError, SetupError};
+use super::bus::Bus;
 use super::envelope;
+use super::error::{PublishError, SetupError};
 use super::fault::Fault;
 use super::publisher::{Destination, Outgoing};
 use super::queue_manager::hex_id;
@@ -78,10 +79,14 @@ pub enum CallError {
 /// Sends requests; a cheap handle.
 #[derive(Clone, Debug)]
 pub struct RpcClient {
-    pub(super) bus: Bus,
+    bus: Bus,
 }
 
 impl RpcClient {
+    pub fn new(bus: &Bus) -> Self {
+        Self { bus: bus.clone() }
+    }
+
     /// Sends a request that nobody answers; returns once the broker has confirmed it.
     ///
     /// While no broker is there it waits. While a broker is there but no queue, as after a restart of it,

@@ -17,10 +17,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::bus::{Bus, SetupError};
+use super::bus::Bus;
 use super::connection::Live;
 use super::declare::{DeclareError, declare_queue, delete_own_queue, short, table};
 use super::envelope;
+use super::error::SetupError;
 use super::fault::Fault;
 use super::handover;
 use super::replies::Replies;
@@ -81,7 +82,8 @@ impl std::fmt::Debug for Shared {
 const QUEUES: usize = 3;
 
 impl RpcServer {
-    pub(super) fn start(bus: Bus, options: ServerOptions, dispatch: Arc<dyn Dispatch>) -> Result<Self, SetupError> {
+    /// Consumes the queues of a target and hands every request to `dispatch`.
+    pub fn start(bus: &Bus, options: ServerOptions, dispatch: Arc<dyn Dispatch>) -> Result<Self, SetupError> {
         let topology = &bus.shared.topology;
         let unique = bus.shared.queue_names.unique().map_err(SetupError::QueueName)?;
         let fanout = topology.fanout_queue(&options.topic, &unique);
@@ -95,7 +97,7 @@ impl RpcServer {
             replies: Replies::new(bus.clone()),
             stopped: bus.shared.closed.child_token(),
             closed: bus.shared.closed.child_token(),
-            bus,
+            bus: bus.clone(),
             options,
             dispatch,
             ledger: Ledger::default(),

@@ -15,8 +15,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 
-use super::bus::SetupError;
-use super::options::invalid;
+use super::error::SetupError;
 use crate::settings::RabbitSettings;
 
 /// The connector that the options ask for; none without `ssl`.
@@ -88,7 +87,7 @@ fn unreadable(option: &str, file: &Path, error: impl std::fmt::Display) -> Setup
 }
 
 fn refused(option: &str, problem: impl std::fmt::Display) -> SetupError {
-    invalid(option, problem.to_string())
+    SetupError::option(option, problem.to_string())
 }
 
 /// Accepts a certificate that is valid but for its name.

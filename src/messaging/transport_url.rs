@@ -3,7 +3,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use super::bus::SetupError;
+use super::error::SetupError;
 
 const DEFAULT_PORT: u16 = 5672;
 

@@ -61,15 +61,18 @@ impl Servers {
         };
         // In the order in which others may come to need them: an engine must answer for itself before it takes work.
         Ok(Self {
-            listener: bus.serve(
+            listener: RpcServer::start(
+                bus,
                 serve(LISTENER_TOPIC, &engine_id, LISTENER_VERSION, LISTENER_CONCURRENCY),
                 Arc::new(listener),
             )?,
-            worker: bus.serve(
+            worker: RpcServer::start(
+                bus,
                 serve(WORKER_TOPIC, &engine_id, WORKER_VERSION, checks),
                 Arc::new(worker),
             )?,
-            contract: bus.serve(
+            contract: RpcServer::start(
+                bus,
                 serve(contract::TOPIC, &settings.engine.host, contract::VERSION, requests),
                 Arc::new(engine),
             )?,

@@ -86,7 +86,7 @@ impl Site {
         options.transport.transport_url = vhost.transport_url().into();
         let bus = Bus::open(options, Clock::system()).expect("the options are good");
         Self {
-            rpc: bus.rpc_client(),
+            rpc: RpcClient::new(&bus),
             database,
             vhost,
             configuration,

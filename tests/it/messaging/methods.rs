@@ -134,9 +134,7 @@ pub fn server_options(server: &str) -> ServerOptions {
 
 pub async fn serve(bus: &Bus, server: &str) -> (RpcServer, Arc<Methods>) {
     let methods = Arc::new(Methods::default());
-    let server = bus
-        .serve(server_options(server), methods.clone())
-        .expect("queues have names");
+    let server = RpcServer::start(bus, server_options(server), methods.clone()).expect("queues have names");
     server.ready().await;
     (server, methods)
 }
@@ -152,7 +150,7 @@ pub async fn cast_number(client: &RpcClient, number: i64) -> Result<(), PublishE
 /// Calls a method of any server that answers.
 pub async fn echo(bus: &Bus) {
     let (target, timeout) = (Target::topic("engine", "1.0"), Duration::from_secs(20));
-    let (client, context) = (bus.rpc_client(), Map::new());
+    let (client, context) = (RpcClient::new(&bus), Map::new());
     let answer = client.call(&target, "echo", Map::new(), &context, timeout).await;
     answer.expect("somebody answers");
 }

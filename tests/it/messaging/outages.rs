@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use heat_engine::clock::Clock;
-use heat_engine::messaging::Bus;
+use heat_engine::messaging::{Bus, RpcClient};
 use rstest::rstest;
 
 use super::broker::OwnBroker;
@@ -22,7 +22,7 @@ async fn a_restarted_broker_is_found_again(#[case] query: &str, #[case] may_be_l
     let open = || Bus::open(broker.options(&query), Clock::system()).unwrap();
     let (sending, receiving) = (open(), open());
     let (_server, methods) = serve(&receiving, "host").await;
-    let casting = cast_numbers(sending.rpc_client(), 200, Duration::from_millis(20));
+    let casting = cast_numbers(RpcClient::new(&sending), 200, Duration::from_millis(20));
     tokio::time::sleep(Duration::from_secs(1)).await;
     broker.stop();
     assert!(!sending.health().connected);
@@ -44,7 +44,7 @@ async fn a_broker_without_memory_makes_senders_wait() {
     let broker = OwnBroker::start();
     let bus = Bus::open(broker.options(""), Clock::system()).unwrap();
     let (_server, methods) = serve(&bus, "host").await;
-    let client = bus.rpc_client();
+    let client = RpcClient::new(&bus);
     let cast = |number: i64| {
         let client = client.clone();
         tokio::spawn(async move { cast_number(&client, number).await })

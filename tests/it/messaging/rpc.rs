@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use heat_engine::clock::Clock;
-use heat_engine::messaging::{CallError, Notifier, Target};
+use heat_engine::messaging::{CallError, Notifier, RpcClient, Target};
 use heat_engine::settings::{Settings, SettingsSources};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ async fn we_call_a_python_server() {
     let mut peer = Peer::start(&vhost, &json!({}));
     peer.ask("serve", json!({"topic": "engine", "server": "host", "version": "1.36"}));
     let bus = methods::bus(&vhost, "");
-    let client = bus.rpc_client();
+    let client = RpcClient::new(&bus);
     let target = Target::topic("engine", "1.5");
     let context = object(json!({"request_id": "req-2"}));
     let arguments = || object(json!({"a": "ü", "b": [1, 2.5, null]}));
@@ -233,7 +233,7 @@ async fn our_frames_are_pythons(#[case] is_call: bool) {
         json!({"stack_name": "größe", "n": 1.0, "e": 1e16, "t": {"z": null, "a": [true, false]}, "q": "\"\\\n"});
     let context = json!({"user": "u", "roles": ["r1", "r2"], "is_admin": false, "domain": null});
     let target = Target::topic("engine", "1.36").server("unread");
-    let client = bus.rpc_client();
+    let client = RpcClient::new(&bus);
     let mut python = request(
         json!({"topic": "engine", "server": "unread", "version": "1.36"}),
         "m",
@@ -394,7 +394,7 @@ async fn compressed_frames_are_read_and_sent(#[case] theirs: &str, #[case] ours:
         arguments
     );
     let target = Target::topic("engine", "1.0").server("python");
-    let client = bus.rpc_client();
+    let client = RpcClient::new(&bus);
     let answer = client
         .call(&target, "echo", object(arguments.clone()), &Default::default(), TIMEOUT)
         .await;

@@ -7,7 +7,7 @@ use super::methods::{self, object, serve};
 use super::peer::Peer;
 use crate::lab::{Lab, TestVhost};
 use heat_engine::clock::Clock;
-use heat_engine::messaging::{Notifier, Target};
+use heat_engine::messaging::{Notifier, RpcClient, Target};
 use heat_engine::settings::{Settings, SettingsSources};
 
 /// What is on the broker, with the random parts of names left out.
@@ -79,7 +79,7 @@ async fn rust_engine(vhost: &TestVhost, options: &Value, server: &str) -> RustEn
     let (running, _) = serve(&bus, server).await;
     let target = Target::topic("engine", "1.0").server(server);
     let timeout = std::time::Duration::from_secs(20);
-    let client = bus.rpc_client();
+    let client = RpcClient::new(&bus);
     client
         .call(&target, "echo", Default::default(), &Default::default(), timeout)
         .await
@@ -101,7 +101,7 @@ impl RustEngine {
     async fn calls(&self, server: &str) -> Value {
         let target = Target::topic("engine", "1.0").server(server);
         let timeout = std::time::Duration::from_secs(20);
-        let client = self.bus.rpc_client();
+        let client = RpcClient::new(&self.bus);
         client
             .call(&target, "echo", Default::default(), &Default::default(), timeout)
             .await
@@ -186,7 +186,7 @@ async fn an_exchange_of_another_durability_is_used_for_sending(#[case] theirs: V
     let bus = methods::bus(&vhost, &query(&ours));
     let target = Target::topic("engine", "1.0").server("host");
     let timeout = std::time::Duration::from_secs(20);
-    bus.rpc_client()
+    RpcClient::new(&bus)
         .call(&target, "echo", Default::default(), &Default::default(), timeout)
         .await
         .unwrap();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use heat_engine::clock::Clock;
-use heat_engine::messaging::{Answer, Bus, Dispatch, Fault, PublishError, Request, Target};
+use heat_engine::messaging::{Answer, Bus, Dispatch, Fault, PublishError, Request, RpcClient, RpcServer, Target};
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ async fn no_cast_is_lost_when_connections_are() {
         methods::bus(&vhost, "kombu_reconnect_delay=0.2"),
     );
     let (_server, methods) = serve(&receiving, "host").await;
-    let casting = cast_numbers(sending.rpc_client(), CASTS, Duration::from_millis(5));
+    let casting = cast_numbers(RpcClient::new(&sending), CASTS, Duration::from_millis(5));
     let mut cut = 0;
     while !casting.is_finished() {
         // The management API knows a connection some seconds after it was made.
@@ -57,7 +57,7 @@ async fn a_call_survives_a_lost_connection() {
     let bus = methods::bus(&vhost, "kombu_reconnect_delay=0.2");
     let _server = serve(&bus, "host").await;
     echo(&bus).await;
-    let client = bus.rpc_client();
+    let client = RpcClient::new(&bus);
     let call = tokio::spawn(async move {
         let arguments = object(json!({"seconds": 6}));
         client
@@ -78,7 +78,7 @@ async fn a_deleted_queue_is_made_again() {
     let (server, methods) = serve(&bus, "host").await;
     echo(&bus).await;
     // A request under way keeps its place, whatever becomes of its queue.
-    bus.rpc_client()
+    RpcClient::new(&bus)
         .cast(
             &engine().server("host"),
             "hold",
@@ -119,8 +119,7 @@ async fn dead_brokers_are_passed_over() {
         assert!(health.connected && health.blocked.is_none());
         bus.close().await;
         assert!(!bus.health().connected);
-        let cast = bus
-            .rpc_client()
+        let cast = RpcClient::new(&bus)
             .cast(&engine(), "m", Default::default(), &Default::default())
             .await;
         assert!(matches!(cast, Err(PublishError::Closed)), "{cast:?}");
@@ -131,7 +130,7 @@ async fn dead_brokers_are_passed_over() {
 async fn a_cast_waits_for_a_queue_that_comes() {
     let vhost = Lab::get().fresh_vhost("queue_comes");
     let bus = methods::bus(&vhost, "");
-    let client = bus.rpc_client();
+    let client = RpcClient::new(&bus);
     let cast = tokio::spawn(async move { cast_number(&client, 1).await });
     tokio::time::sleep(Duration::from_secs(1)).await;
     let (_server, methods) = serve(&bus, "host").await;
@@ -143,8 +142,7 @@ async fn a_cast_waits_for_a_queue_that_comes() {
 async fn a_cast_that_no_queue_takes_fails_in_the_end() {
     let vhost = Lab::get().fresh_vhost("no_queue");
     let bus = methods::bus(&vhost, "kombu_missing_consumer_retry_timeout=1");
-    let cast = bus
-        .rpc_client()
+    let cast = RpcClient::new(&bus)
         .cast(&engine(), "m", Default::default(), &Default::default())
         .await;
     assert!(matches!(cast, Err(PublishError::Undeliverable { .. })), "{cast:?}");
@@ -280,7 +278,7 @@ async fn what_a_dead_engine_held_comes_again_unless_it_was_acknowledged(
     let vhost = Lab::get().fresh_vhost("late_ack");
     let bus = methods::bus(&vhost, "");
     let (server, methods) = serve(&bus, "host").await;
-    bus.rpc_client()
+    RpcClient::new(&bus)
         .cast(&engine(), method, Default::default(), &Default::default())
         .await
         .unwrap();
@@ -306,7 +304,7 @@ async fn a_request_under_way_is_not_begun_twice() {
     let vhost = Lab::get().fresh_vhost("under_way");
     let bus = methods::bus(&vhost, "kombu_reconnect_delay=0.1");
     let (_server, methods) = serve(&bus, "host").await;
-    bus.rpc_client()
+    RpcClient::new(&bus)
         .cast(&engine(), "hold", Default::default(), &Default::default())
         .await
         .unwrap();
@@ -325,7 +323,7 @@ async fn a_request_given_back_comes_again() {
     let vhost = Lab::get().fresh_vhost("given_back");
     let bus = methods::bus(&vhost, "");
     let (_server, methods) = serve(&bus, "host").await;
-    bus.rpc_client()
+    RpcClient::new(&bus)
         .cast(&engine(), "refuse_once", Default::default(), &Default::default())
         .await
         .unwrap();
@@ -341,9 +339,9 @@ async fn stopping_gives_back_what_has_not_begun() {
     let methods = Arc::new(Methods::default());
     let mut options = server_options("host");
     options.concurrency = 1;
-    let server = bus.serve(options, methods.clone()).unwrap();
+    let server = RpcServer::start(&bus, options, methods.clone()).unwrap();
     server.ready().await;
-    let client = bus.rpc_client();
+    let client = RpcClient::new(&bus);
     client
         .cast(&engine(), "hold", Default::default(), &Default::default())
         .await
@@ -383,9 +381,7 @@ impl Dispatch for Forwarder {
 async fn a_request_passed_on_is_answered_by_another_engine() {
     let vhost = Lab::get().fresh_vhost("forward");
     let bus = methods::bus(&vhost, "");
-    let server = bus
-        .serve(server_options("rust"), Arc::new(Forwarder(bus.clone())))
-        .unwrap();
+    let server = RpcServer::start(&bus, server_options("rust"), Arc::new(Forwarder(bus.clone()))).unwrap();
     server.ready().await;
     let mut caller = Peer::start(&vhost, &json!({}));
     let to_us = json!({"topic": "engine", "server": "rust", "version": "1.0"});
