@@ -3,7 +3,7 @@
 //! The same path serves a first message, a second delivery of it, and a message for a traversal that is over: the row
 //! that is found says what is left to do.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::engine::Convergence;
@@ -11,6 +11,7 @@ use super::error::CheckEnd;
 use super::node_data::node_data;
 use super::operation::{OUTAGE_PAUSE, Receipt};
 use super::propagate::{Passing, Told};
+use super::request::{CheckRequest, Checked};
 use super::running::RunningCheck;
 use super::subject::Subjected;
 use super::sync_point::key_of;
@@ -22,28 +23,6 @@ use crate::stack::error::StackError;
 use crate::stack::known::KnownResources;
 use crate::stack::node::Node;
 use crate::store::{Deleted, ExpectedResource, Resource, ResourceChanges, Scope};
-
-/// The arguments of a `check_resource`.
-#[derive(Clone, Debug)]
-pub struct CheckRequest {
-    pub node: Node,
-    pub traversal: String,
-    /// As a sync point holds it.
-    pub input_data: Value,
-    pub adopt_stack_data: Value,
-    pub converge: bool,
-    pub skip_propagate: bool,
-    pub accumulated_failures: Option<Map<String, Value>>,
-    pub abandon: bool,
-}
-
-/// What became of a request.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Checked {
-    Done,
-    /// This engine cannot do it, and says why; nothing was changed.
-    NotServed(String),
-}
 
 impl Convergence {
     pub async fn check_resource(

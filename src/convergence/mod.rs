@@ -15,6 +15,7 @@ mod node_data;
 pub mod operation;
 mod propagate;
 mod record;
+pub mod request;
 pub mod running;
 mod subject;
 mod sync_point;

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::check::CheckRequest;
 use super::engine::Convergence;
 use super::error::CheckEnd;
 use super::operation::{Operation, Receipt, Update};
 use super::record::StoredRecord;
+use super::request::CheckRequest;
 use super::running::RunningCheck;
 use super::tracked::{Lock, Tracked};
 use crate::identity::RequestContext;

@@ -1,7 +1,7 @@
 //! Work that no engine of the deployment can do.
 
-use super::check::CheckRequest;
 use super::engine::Convergence;
+use super::request::CheckRequest;
 use crate::identity::RequestContext;
 use crate::resource::failure::Failure;
 use crate::resource::state::{Action, Status};

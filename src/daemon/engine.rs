@@ -99,7 +99,7 @@ async fn connect(daemon: &Daemon, bus: &Bus) -> Result<Services, EngineError> {
     let encrypt = settings.engine.encrypt_parameters_and_properties;
     Ok(Services {
         engine_id: clock.new_uuid(),
-        rpc: RpcClient::new(&bus),
+        rpc: RpcClient::new(bus),
         notifier: Notifier::start(&settings.messaging.notifications, bus, clock.clone())?,
         cloud: Cloud::new(CloudOptions::from(&*settings), clock.clone())?,
         templates: Templates::new(store.clone(), key.clone(), encrypt),

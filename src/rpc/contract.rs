@@ -1,41 +1,22 @@
 //! Topic `engine`: the contract that heat-api calls, as one table.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tracing::Instrument;
 
 use super::arguments::{Arguments, Signature};
+use super::call::{Call, Engine};
 use super::error::{NotServed, RequestError};
-use super::handover::{Handed, Handover};
+use super::handover::Handed;
 use super::{events, outputs, preview, resources, services, stacks_read, stacks_write, templates};
-use crate::convergence::engine::Convergence;
 use crate::identity::RequestContext;
-use crate::identity::policy::ResourcePolicy;
 use crate::messaging::{Answer, Dispatch, Fault, Request};
-use crate::stack::services::Services;
 
 /// The topic of the contract.
 pub const TOPIC: &str = "engine";
 /// Requests up to this version are served.
 pub const VERSION: &str = "1.36";
-
-/// What the methods of the contract work with.
-#[derive(Clone)]
-pub struct Engine {
-    pub convergence: Convergence,
-    pub policy: Arc<ResourcePolicy>,
-    pub handover: Handover,
-}
-
-/// One request, its arguments known to fit the method.
-#[derive(Debug)]
-pub struct Call {
-    pub context: RequestContext,
-    pub arguments: Arguments,
-}
 
 type Handler = for<'e> fn(&'e Engine, Call) -> BoxFuture<'e, Result<Value, RequestError>>;
 
@@ -154,10 +135,6 @@ impl Dispatch for Engine {
 }
 
 impl Engine {
-    pub fn services(&self) -> &Services {
-        &self.convergence.services
-    }
-
     async fn serve(&self, method: &Method, request: &Request) -> Result<Value, RequestError> {
         method
             .signature

@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value, json};
 
-use super::contract::{Call, Engine};
+use super::call::{Call, Engine};
 use super::error::RequestError;
-use super::stacks_read::identifier;
+use super::find::identifier;
 use super::time::isotime;
 use super::{find, listing};
 use crate::stack::identifier::Identifier;

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::arguments::Signature;
 use super::error::RequestError;
 use crate::identity::RequestContext;
+use crate::stack::identifier::Identifier;
 use crate::stack::services::Services;
 use crate::store::{Deleted, Scope, Stack};
 
@@ -79,6 +80,31 @@ pub async fn stack(
         return Err(not_found());
     }
     Ok(stack)
+}
+
+/// The caller's stack of that name.
+pub async fn stack_by_name(
+    services: &Services,
+    context: &RequestContext,
+    name: &str,
+) -> Result<Option<Stack>, RequestError> {
+    let Some(project) = &context.project_id else {
+        return Ok(None);
+    };
+    let deleted = if context.show_deleted {
+        Deleted::Shown
+    } else {
+        Deleted::Hidden
+    };
+    Ok(services.store.stack_get_by_name(name, project, deleted).await?)
+}
+
+pub fn identifier(stack: &Stack) -> Identifier {
+    Identifier::stack(
+        stack.tenant.as_deref().unwrap_or_default(),
+        &*stack.name,
+        Some(&stack.id),
+    )
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use chrono::NaiveDateTime;
 use serde_json::{Map, Value, json};
 
 use super::error::RequestError;
-use super::stacks_read::identifier;
+use super::find::identifier;
 use super::time::isotime;
 use crate::resource::state::{Action, Status};
 use crate::stack::Stack;

@@ -4,6 +4,7 @@
 //! this engine cannot do goes through `handover` to one that can.
 
 pub mod arguments;
+pub mod call;
 pub mod contract;
 pub mod error;
 mod events;
@@ -19,6 +20,7 @@ mod outputs;
 pub mod peers;
 mod preview;
 mod resources;
+mod served;
 pub mod servers;
 mod services;
 mod stack_arguments;

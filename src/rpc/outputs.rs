@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::contract::{Call, Engine};
+use super::call::{Call, Engine};
 use super::error::RequestError;
 use super::find;
-use super::resources::ensure_served;
+use super::served::ensure_served;
 use crate::python::to_text;
 use crate::stack::Stack;
 use crate::stack::outputs;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::contract::{Call, Engine};
+use super::call::{Call, Engine};
 use super::error::RequestError;
 use super::format_resource::{self, WantedAttributes};
 use super::stack_request::{NewStackRequest, UpdateRequest};

@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::contract::{Call, Engine};
-use super::error::{NotServed, RequestError};
+use super::call::{Call, Engine};
+use super::error::RequestError;
+use super::find::identifier;
 use super::format_resource::{self, WantedAttributes};
-use super::stacks_read::identifier;
+use super::served::ensure_served;
 use super::{filters, find};
 use crate::identity::RequestContext;
 use crate::python::to_text;
 use crate::stack::Stack;
-use crate::stack::live::{LiveResource, LiveStack, Readers, foreign_type};
+use crate::stack::live::{LiveResource, LiveStack, Readers};
 use crate::stack::node::Node;
 use crate::store::{Deleted, LoadedResource, Resource, StoreError};
 use crate::template::StackDefinition;
@@ -346,15 +347,4 @@ async fn waiting_for_cleanup(engine: &Engine, stack: &Stack, resource_id: i64) -
         .map(|row| row.name)
         .filter(|name| stack.definition.resource(name).is_some())
         .collect())
-}
-
-/// Refuses, for now, what has resources or functions that this engine lacks: it may go to a Python engine.
-pub(super) fn ensure_served(definition: &StackDefinition) -> Result<(), RequestError> {
-    if let Some(type_name) = foreign_type(definition) {
-        return Err(NotServed::ResourceType(type_name.to_owned()).into());
-    }
-    match definition.function_not_built() {
-        Some(function) => Err(NotServed::Function(function.to_owned()).into()),
-        None => Ok(()),
-    }
 }

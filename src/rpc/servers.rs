@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::contract::{self, Engine};
+use super::call::Engine;
+use super::contract;
 use super::handover::Handover;
 use super::listener::{LISTENER_TOPIC, LISTENER_VERSION, Listener};
 use super::peers::Peers;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::contract::{Call, Engine};
+use super::call::{Call, Engine};
 use super::error::RequestError;
 use super::peers::is_up;
 use super::time::plain_time;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::arguments::{Arguments, lacks};
-use super::contract::{Call, Engine};
+use super::call::{Call, Engine};
 use super::error::{NotServed, RequestError};
 use super::find;
-use super::resources::ensure_served;
+use super::find::stack_by_name;
+use super::served::ensure_served;
 use super::stack_arguments::StackArguments;
-use super::stacks_read::stack_by_name;
 use crate::identity::RequestContext;
 use crate::python::to_text;
 use crate::python::value::class_name;
@@ -244,7 +244,7 @@ impl NewStackRequest {
     /// The stack, not stored, if everything about it is sound.
     pub async fn validated(self, engine: &Engine, context: &RequestContext) -> Result<Stack, RequestError> {
         let name = to_text(&self.name);
-        if stack_by_name(engine, context, &name).await?.is_some() {
+        if stack_by_name(engine.services(), context, &name).await?.is_some() {
             return Err(RequestError::StackExists(name));
         }
         check_quota(engine, context).await?;

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::contract::{Call, Engine};
+use super::call::{Call, Engine};
 use super::error::RequestError;
-use super::resources::ensure_served;
+use super::find::{identifier, stack_by_name};
+use super::served::ensure_served;
 use super::{filters, find, format_stack, listing};
 use crate::identity::RequestContext;
 use crate::stack::Stack;
-use crate::stack::identifier::Identifier;
 use crate::stack::outputs;
 use crate::store::{self, Deleted, Filter, Scope, StackQuery};
 
@@ -22,41 +22,12 @@ pub async fn identify_stack(engine: &Engine, call: Call) -> Result<Value, Reques
         found = store.stack_get(&name, &scope, Deleted::Shown).await?;
     }
     if found.is_none() {
-        found = stack_by_name(engine, &call.context, &name).await?;
+        found = stack_by_name(engine.services(), &call.context, &name).await?;
     }
     match found {
         Some(stack) => Ok(identifier(&stack).to_value()),
         None => Err(RequestError::EntityNotFound { entity: "Stack", name }),
     }
-}
-
-/// The caller's stack of that name.
-pub(super) async fn stack_by_name(
-    engine: &Engine,
-    context: &RequestContext,
-    name: &str,
-) -> Result<Option<store::Stack>, RequestError> {
-    let Some(project) = &context.project_id else {
-        return Ok(None);
-    };
-    let deleted = if context.show_deleted {
-        Deleted::Shown
-    } else {
-        Deleted::Hidden
-    };
-    Ok(engine
-        .services()
-        .store
-        .stack_get_by_name(name, project, deleted)
-        .await?)
-}
-
-pub fn identifier(stack: &store::Stack) -> Identifier {
-    Identifier::stack(
-        stack.tenant.as_deref().unwrap_or_default(),
-        &*stack.name,
-        Some(&stack.id),
-    )
 }
 
 pub async fn list_stacks(engine: &Engine, call: Call) -> Result<Value, RequestError> {

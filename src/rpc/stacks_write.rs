@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tracing::Instrument;
 
-use super::contract::{Call, Engine};
+use super::call::{Call, Engine};
 use super::error::RequestError;
 use super::find;
 use super::stack_request::{NewStackRequest, UpdateRequest, check_policy, refuse_what_only_python_updates};

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::contract::{Call, Engine};
+use super::call::{Call, Engine};
 use super::error::{NotServed, RequestError};
 use super::find;
-use super::resources::ensure_served;
+use super::served::ensure_served;
 use super::stack_request::{TemplateArguments, check_template, template_only_stack};
 use crate::python::repr;
 use crate::stack::validate::{Thoroughness, validate_language, validate_resources};

@@ -150,7 +150,7 @@ pub async fn cast_number(client: &RpcClient, number: i64) -> Result<(), PublishE
 /// Calls a method of any server that answers.
 pub async fn echo(bus: &Bus) {
     let (target, timeout) = (Target::topic("engine", "1.0"), Duration::from_secs(20));
-    let (client, context) = (RpcClient::new(&bus), Map::new());
+    let (client, context) = (RpcClient::new(bus), Map::new());
     let answer = client.call(&target, "echo", Map::new(), &context, timeout).await;
     answer.expect("somebody answers");
 }
