@@ -17,5 +17,6 @@ pub mod store;
 pub mod messaging;
 pub mod settings;
 pub mod python;
+pub mod journal;
 pub mod clock;
 pub mod exception;

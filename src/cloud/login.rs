@@ -149,6 +149,7 @@ impl LoginRequest {
                 request.set_json(&Self::body(user, password, &self.scope));
                 // A second token does no harm.
                 request.repeatable = true;
+                request.changes = false;
                 (request, None)
             }
             Proof::Token(token) => {

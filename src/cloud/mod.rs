@@ -28,6 +28,7 @@ pub use transport::{Response, TransportSetupError};
 
 use crate::clock::Clock;
 use crate::identity::RequestContext;
+use crate::journal::Journal;
 use login::{Domain, LoginRequest, Proof, Scope, Secret, TokenCache, UserName};
 use secrecy::ExposeSecret;
 use session::{Authentication, Trustor, versioned};
@@ -53,7 +54,17 @@ impl Cloud {
     /// # Errors
     /// When a certificate or key that heat.conf names cannot be read or used.
     pub fn new(options: CloudOptions, clock: Clock) -> Result<Self, TransportSetupError> {
-        let transport = Transport::new(&options.client("keystone"), options.client_retry_limit, clock.clone())?;
+        Self::watched(options, clock, Journal::default())
+    }
+
+    /// As [`Self::new`], for somebody who looks on. In a rehearsal, what would change something at a service is not sent,
+    /// and answered as if it had succeeded.
+    ///
+    /// # Errors
+    /// As [`Self::new`].
+    pub fn watched(options: CloudOptions, clock: Clock, journal: Journal) -> Result<Self, TransportSetupError> {
+        let client = options.client("keystone");
+        let transport = Transport::new(&client, options.client_retry_limit, clock.clone(), journal)?;
         Ok(Self(Arc::new(Inner {
             options,
             transport,

@@ -11,9 +11,11 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER}
 use reqwest::{Certificate, Identity, Method, StatusCode, Url};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::error::{CloudError, HttpError};
 use crate::clock::Clock;
+use crate::journal::{self, Entry, Journal, Outcome};
 use crate::settings::ClientSettings;
 
 /// No answer of a control plane is larger; a service that sends more must not take the engine's memory.
@@ -50,17 +52,21 @@ pub(super) struct Request {
     pub body: Option<bytes::Bytes>,
     /// Whether sending it twice is the same as sending it once.
     pub repeatable: bool,
+    /// Whether anything at the service is different afterwards.
+    pub changes: bool,
 }
 
 impl Request {
     pub fn new(method: Method, url: Url) -> Self {
         let repeatable = matches!(method, Method::GET | Method::HEAD | Method::PUT | Method::DELETE);
+        let changes = !matches!(method, Method::GET | Method::HEAD);
         Self {
             method,
             url,
             headers: HeaderMap::new(),
             body: None,
             repeatable,
+            changes,
         }
     }
 
@@ -106,6 +112,16 @@ pub struct Response {
 }
 
 impl Response {
+    /// As of a service that has done what it was asked for, and has nothing to say.
+    fn empty(url: String) -> Self {
+        Self {
+            status: StatusCode::NO_CONTENT,
+            headers: HeaderMap::new(),
+            body: bytes::Bytes::new(),
+            url,
+        }
+    }
+
     pub fn body(&self) -> &[u8] {
         &self.body
     }
@@ -185,6 +201,7 @@ pub(super) struct Transport {
     client: reqwest::Client,
     clock: Clock,
     retry_limit: usize,
+    journal: Journal,
 }
 
 impl fmt::Debug for Transport {
@@ -203,7 +220,12 @@ struct Failure {
 }
 
 impl Transport {
-    pub fn new(options: &ClientSettings, retry_limit: usize, clock: Clock) -> Result<Self, TransportSetupError> {
+    pub fn new(
+        options: &ClientSettings,
+        retry_limit: usize,
+        clock: Clock,
+        journal: Journal,
+    ) -> Result<Self, TransportSetupError> {
         let unusable = |what: &str, source| TransportSetupError::Unusable {
             what: what.to_owned(),
             source,
@@ -234,6 +256,7 @@ impl Transport {
                 .map_err(|source| unusable("the TLS configuration", source))?,
             clock,
             retry_limit,
+            journal,
         })
     }
 
@@ -283,6 +306,39 @@ impl Transport {
     }
 
     async fn send_once(&self, request: &Request, url: &Url) -> Result<Response, Failure> {
+        if self.journal.rehearses() && request.changes {
+            self.note(
+                request,
+                url,
+                Some(StatusCode::NO_CONTENT),
+                Duration::ZERO,
+                Outcome::Imagined,
+            );
+            return Ok(Response::empty(without_query(url)));
+        }
+        let began = Instant::now();
+        let answer = self.exchange(request, url).await;
+        let (status, outcome) = match &answer {
+            Ok(response) => (Some(response.status), Outcome::Done),
+            Err(failure) => (None, Outcome::Failed(failure.error.to_string())),
+        };
+        self.note(request, url, status, began.elapsed(), outcome);
+        answer
+    }
+
+    fn note(&self, request: &Request, url: &Url, status: Option<StatusCode>, took: Duration, outcome: Outcome) {
+        self.journal.note(|| {
+            Entry::Request(journal::Request {
+                method: request.method.to_string(),
+                url: without_query(url),
+                status: status.map(|status| status.as_u16()),
+                took,
+                outcome,
+            })
+        });
+    }
+
+    async fn exchange(&self, request: &Request, url: &Url) -> Result<Response, Failure> {
         let mut builder = self
             .client
             .request(request.method.clone(), url.clone())

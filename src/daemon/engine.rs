@@ -13,6 +13,7 @@ use crate::cloud::{Cloud, CloudOptions, TransportSetupError};
 use crate::convergence::engine::Convergence;
 use crate::identity::crypt::{CryptError, EncryptionKey};
 use crate::identity::policy::{PolicyFileError, ResourcePolicy};
+use crate::journal::Journal;
 use crate::messaging::{Bus, Notifier, Options, RpcClient, SetupError};
 use crate::rpc::servers::Servers;
 use crate::settings::Settings;
@@ -41,7 +42,7 @@ pub enum EngineError {
 pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     let bus = open_bus(&daemon.settings)?;
     let services = tokio::select! {
-        services = connect(&daemon, &bus) => services?,
+        services = connect(daemon.settings.clone(), Some(&bus), Journal::default()) => services?,
         // Nothing has begun that would have to be ended.
         () = daemon.shutdown.soft().cancelled() => return Ok(()),
     };
@@ -83,25 +84,32 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
 /// How long the broker may take to close what we have open. It closes everything of a process that is gone, too.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-fn open_bus(settings: &Settings) -> Result<Bus, EngineError> {
+/// Begins to connect to the broker.
+pub fn open_bus(settings: &Settings) -> Result<Bus, EngineError> {
     let mut options = Options::new(&settings.messaging);
     options.connection_name = format!("heat-engine-rs:{}:{}", settings.engine.host, std::process::id());
     options.max_frame_bytes = settings.own.max_message_bytes;
     Ok(Bus::open(options, Clock::system())?)
 }
 
-async fn connect(daemon: &Daemon, bus: &Bus) -> Result<Services, EngineError> {
-    let settings = daemon.settings.clone();
+/// Connects everything that work on stacks needs. Without a bus nothing is sent, which is for rehearsals.
+pub async fn connect(settings: Arc<Settings>, bus: Option<&Bus>, journal: Journal) -> Result<Services, EngineError> {
     let clock = Clock::system();
     let key = EncryptionKey::new(settings.engine.auth_encryption_key.clone(), clock.clone())?;
     let database = DatabaseOptions::from_settings(&settings.database).ok_or(EngineError::NoDatabase)?;
-    let store = Store::connect(&database, clock.clone()).await?;
+    let store = Store::connect_watched(&database, clock.clone(), journal.clone()).await?;
     let encrypt = settings.engine.encrypt_parameters_and_properties;
+    let notifications = &settings.messaging.notifications;
     Ok(Services {
         engine_id: clock.new_uuid(),
-        rpc: RpcClient::new(bus),
-        notifier: Notifier::start(&settings.messaging.notifications, bus, clock.clone())?,
-        cloud: Cloud::new(CloudOptions::from(&*settings), clock.clone())?,
+        rpc: bus
+            .map_or_else(|| RpcClient::rehearsing(journal.clone()), RpcClient::new)
+            .watched(journal.clone()),
+        notifier: match bus {
+            Some(bus) => Notifier::start(notifications, bus, clock.clone())?.watched(journal.clone()),
+            None => Notifier::rehearsing(notifications, clock.clone(), journal.clone()),
+        },
+        cloud: Cloud::watched(CloudOptions::from(&*settings), clock.clone(), journal)?,
         templates: Templates::new(store.clone(), key.clone(), encrypt),
         background: TaskTracker::new(),
         key,

@@ -15,6 +15,7 @@ use super::publisher::{Destination, Outgoing};
 use super::queue_manager::hex_id;
 use super::request::pack_context;
 use crate::clock::Clock;
+use crate::journal::{Entry, Journal, Message, MessageKind, Outcome};
 use crate::python::json::dumps;
 use crate::settings::NotificationSettings;
 
@@ -56,6 +57,7 @@ pub struct Notifier {
     queued: Arc<watch::Sender<u64>>,
     /// The bus of notifications, if it is not that of RPC.
     own_bus: Option<Bus>,
+    journal: Journal,
 }
 
 #[derive(Debug)]
@@ -67,18 +69,8 @@ struct Notification {
 impl Notifier {
     /// Publishes on `rpc_bus` unless the settings name a transport of their own.
     pub fn start(settings: &NotificationSettings, rpc_bus: &Bus, clock: Clock) -> Result<Self, SetupError> {
-        let drivers: Arc<[Driver]> = settings.drivers.iter().filter_map(|name| driver(name)).collect();
-        let (queued, _) = watch::channel(0);
-        let (done_sender, done) = watch::channel(0);
-        let publishes = drivers.iter().any(|driver| *driver != Driver::Log);
-        let mut notifier = Self {
-            sender: None,
-            drivers,
-            clock: clock.clone(),
-            done,
-            queued: Arc::new(queued),
-            own_bus: None,
-        };
+        let (mut notifier, done_sender) = Self::silent(settings, clock.clone());
+        let publishes = notifier.drivers.iter().any(|driver| *driver != Driver::Log);
         if !publishes {
             return Ok(notifier);
         }
@@ -105,6 +97,32 @@ impl Notifier {
         Ok(notifier)
     }
 
+    /// One that tells `journal` what it would send, and sends nothing.
+    pub fn rehearsing(settings: &NotificationSettings, clock: Clock, journal: Journal) -> Self {
+        Self::silent(settings, clock).0.watched(journal)
+    }
+
+    fn silent(settings: &NotificationSettings, clock: Clock) -> (Self, watch::Sender<u64>) {
+        let (queued, _) = watch::channel(0);
+        let (done_sender, done) = watch::channel(0);
+        let notifier = Self {
+            sender: None,
+            drivers: settings.drivers.iter().filter_map(|name| driver(name)).collect(),
+            clock,
+            done,
+            queued: Arc::new(queued),
+            own_bus: None,
+            journal: Journal::default(),
+        };
+        (notifier, done_sender)
+    }
+
+    /// The same notifier, for somebody who looks on.
+    #[must_use]
+    pub fn watched(self, journal: Journal) -> Self {
+        Self { journal, ..self }
+    }
+
     /// Queues a notification. Waits only if thousands of them are waiting for the broker already.
     ///
     /// `priority` is as oslo.messaging writes it into the message (`INFO`, `ERROR`); `context` has no credentials.
@@ -126,6 +144,22 @@ impl Notifier {
         message.insert("priority".to_owned(), priority.into());
         message.insert("payload".to_owned(), payload);
         message.insert("timestamp".to_owned(), python_text(self.clock.utc_now()).into());
+        self.journal.note(|| {
+            Entry::Message(Message {
+                kind: MessageKind::Notification,
+                to: priority.to_ascii_lowercase(),
+                name: event_type.to_owned(),
+                content: message.clone(),
+                took: Duration::ZERO,
+                outcome: match self.journal.rehearses() {
+                    true => Outcome::Imagined,
+                    false => Outcome::Done,
+                },
+            })
+        });
+        if self.journal.rehearses() {
+            return;
+        }
         if self.drivers.contains(&Driver::Log) {
             log(&message, event_type, priority);
         }

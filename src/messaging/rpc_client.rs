@@ -13,6 +13,7 @@ use super::publisher::{Destination, Outgoing};
 use super::queue_manager::hex_id;
 use super::reply_queue::Expectation;
 use super::request::pack_context;
+use crate::journal::{self, Entry, Journal, MessageKind, Outcome};
 
 /// Whom a message is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,12 +80,28 @@ pub enum CallError {
 /// Sends requests; a cheap handle.
 #[derive(Clone, Debug)]
 pub struct RpcClient {
-    bus: Bus,
+    /// None in a rehearsal.
+    bus: Option<Bus>,
+    journal: Journal,
 }
 
 impl RpcClient {
     pub fn new(bus: &Bus) -> Self {
-        Self { bus: bus.clone() }
+        Self {
+            bus: Some(bus.clone()),
+            journal: Journal::default(),
+        }
+    }
+
+    /// One that tells what it would send and needs no broker. Nobody answers its calls.
+    pub fn rehearsing(journal: Journal) -> Self {
+        Self { bus: None, journal }
+    }
+
+    /// The same client, for somebody who looks on.
+    #[must_use]
+    pub fn watched(self, journal: Journal) -> Self {
+        Self { journal, ..self }
     }
 
     /// Sends a request that nobody answers; returns once the broker has confirmed it.
@@ -98,14 +115,17 @@ impl RpcClient {
         arguments: Map<String, Value>,
         context: &Map<String, Value>,
     ) -> Result<(), PublishError> {
-        let message = self.message(target, method, arguments);
-        let frame = self.frame(target, self.finish(message, context), None);
-        let patience = self.bus.options().rabbit.kombu_missing_consumer_retry_timeout;
-        self.bus
-            .shared
-            .publisher
-            .publish_patiently(&frame, patience, None)
-            .await
+        let note = self.note(MessageKind::Cast, target, method, &arguments);
+        let Some(bus) = &self.bus else {
+            note.end(Outcome::Imagined);
+            return Ok(());
+        };
+        let message = message(target, method, arguments);
+        let frame = frame(bus, target, finish(bus, message, context), None);
+        let patience = bus.options().rabbit.kombu_missing_consumer_retry_timeout;
+        let sent = bus.shared.publisher.publish_patiently(&frame, patience, None).await;
+        note.end(Outcome::of(&sent));
+        sent
     }
 
     /// Sends a request and waits for the answer, all in all no longer than `timeout`.
@@ -120,77 +140,119 @@ impl RpcClient {
         if target.fanout {
             return Err(CallError::Fanout);
         }
-        let waiting = self.call_until_answered(target, method, arguments, context, timeout);
-        match tokio::time::timeout(timeout, waiting).await {
-            Ok(Err(CallError::Publish(PublishError::TimedOut { .. } | PublishError::Undeliverable { .. })))
-            | Err(_) => Err(CallError::TimedOut {
-                method: method.to_owned(),
-                routing_key: target.routing_key(),
-                timeout,
-            }),
-            Ok(answer) => answer,
-        }
-    }
-
-    async fn call_until_answered(
-        &self,
-        target: &Target,
-        method: &str,
-        arguments: Map<String, Value>,
-        context: &Map<String, Value>,
-        timeout: Duration,
-    ) -> Result<Value, CallError> {
-        let deadline = Instant::now() + timeout;
-        let reply_queue = self.bus.reply_queue()?;
-        if !reply_queue.exists().await {
-            return Err(PublishError::Closed.into());
-        }
-        let message_id = hex_id(&self.bus.shared.clock);
-        let mut message = self.message(target, method, arguments);
-        message.insert("_msg_id".to_owned(), message_id.clone().into());
-        message.insert("_reply_q".to_owned(), reply_queue.name().into());
-        message.insert("_timeout".to_owned(), Value::Null);
-        let expectation = reply_queue.expect(&message_id);
-        let frame = self.frame(target, self.finish(message, context), Some(timeout));
-        self.bus
-            .shared
-            .publisher
-            .publish_patiently(&frame, timeout, Some(deadline))
-            .await?;
-        answer(expectation, method).await
-    }
-
-    fn message(&self, target: &Target, method: &str, arguments: Map<String, Value>) -> Map<String, Value> {
-        let mut message = Map::new();
-        message.insert("method".to_owned(), method.into());
-        message.insert("args".to_owned(), Value::Object(arguments));
-        message.insert("version".to_owned(), target.version.as_str().into());
-        message
-    }
-
-    fn finish(&self, mut message: Map<String, Value>, context: &Map<String, Value>) -> Map<String, Value> {
-        message.insert("_unique_id".to_owned(), hex_id(&self.bus.shared.clock).into());
-        pack_context(&mut message, context);
-        message
-    }
-
-    fn frame(&self, target: &Target, message: Map<String, Value>, expiration: Option<Duration>) -> Outgoing {
-        let topology = &self.bus.shared.topology;
-        let (exchange, routing_key) = if target.fanout {
-            (topology.fanout_exchange(&target.topic), String::new())
-        } else {
-            (topology.control_exchange(), target.routing_key())
+        let note = self.note(MessageKind::Call, target, method, &arguments);
+        let Some(bus) = &self.bus else {
+            note.end(Outcome::Imagined);
+            return Err(timed_out(target, method, timeout));
         };
-        let compression = self.bus.shared.compression;
-        // That nobody listens is nothing special for a message to all who do.
-        Outgoing::new(
-            Destination::Exchange(exchange),
-            routing_key,
-            envelope::seal(message),
-            compression,
-        )
-        .mandatory(!target.fanout)
-        .expires_after(expiration)
+        let waiting = call_until_answered(bus, target, method, arguments, context, timeout);
+        let answer = match tokio::time::timeout(timeout, waiting).await {
+            Ok(Err(CallError::Publish(PublishError::TimedOut { .. } | PublishError::Undeliverable { .. })))
+            | Err(_) => Err(timed_out(target, method, timeout)),
+            Ok(answer) => answer,
+        };
+        note.end(Outcome::of(&answer));
+        answer
+    }
+
+    fn note(&self, kind: MessageKind, target: &Target, method: &str, arguments: &Map<String, Value>) -> Note {
+        Note(self.journal.is_read().then(|| {
+            let message = journal::Message {
+                kind,
+                to: target.routing_key(),
+                name: method.to_owned(),
+                content: arguments.clone(),
+                took: Duration::ZERO,
+                outcome: Outcome::Done,
+            };
+            (self.journal.clone(), Instant::now(), message)
+        }))
+    }
+}
+
+/// What is told of a message once it is sent.
+struct Note(Option<(Journal, Instant, journal::Message)>);
+
+impl Note {
+    fn end(self, outcome: Outcome) {
+        if let Some((journal, began, message)) = self.0 {
+            let took = began.elapsed();
+            journal.note(|| {
+                Entry::Message(journal::Message {
+                    took,
+                    outcome,
+                    ..message
+                })
+            });
+        }
+    }
+}
+
+async fn call_until_answered(
+    bus: &Bus,
+    target: &Target,
+    method: &str,
+    arguments: Map<String, Value>,
+    context: &Map<String, Value>,
+    timeout: Duration,
+) -> Result<Value, CallError> {
+    let deadline = Instant::now() + timeout;
+    let reply_queue = bus.reply_queue()?;
+    if !reply_queue.exists().await {
+        return Err(PublishError::Closed.into());
+    }
+    let message_id = hex_id(&bus.shared.clock);
+    let mut message = message(target, method, arguments);
+    message.insert("_msg_id".to_owned(), message_id.clone().into());
+    message.insert("_reply_q".to_owned(), reply_queue.name().into());
+    message.insert("_timeout".to_owned(), Value::Null);
+    let expectation = reply_queue.expect(&message_id);
+    let frame = frame(bus, target, finish(bus, message, context), Some(timeout));
+    bus.shared
+        .publisher
+        .publish_patiently(&frame, timeout, Some(deadline))
+        .await?;
+    answer(expectation, method).await
+}
+
+fn message(target: &Target, method: &str, arguments: Map<String, Value>) -> Map<String, Value> {
+    let mut message = Map::new();
+    message.insert("method".to_owned(), method.into());
+    message.insert("args".to_owned(), Value::Object(arguments));
+    message.insert("version".to_owned(), target.version.as_str().into());
+    message
+}
+
+fn finish(bus: &Bus, mut message: Map<String, Value>, context: &Map<String, Value>) -> Map<String, Value> {
+    message.insert("_unique_id".to_owned(), hex_id(&bus.shared.clock).into());
+    pack_context(&mut message, context);
+    message
+}
+
+fn frame(bus: &Bus, target: &Target, message: Map<String, Value>, expiration: Option<Duration>) -> Outgoing {
+    let topology = &bus.shared.topology;
+    let (exchange, routing_key) = if target.fanout {
+        (topology.fanout_exchange(&target.topic), String::new())
+    } else {
+        (topology.control_exchange(), target.routing_key())
+    };
+    let compression = bus.shared.compression;
+    // That nobody listens is nothing special for a message to all who do.
+    Outgoing::new(
+        Destination::Exchange(exchange),
+        routing_key,
+        envelope::seal(message),
+        compression,
+    )
+    .mandatory(!target.fanout)
+    .expires_after(expiration)
+}
+
+fn timed_out(target: &Target, method: &str, timeout: Duration) -> CallError {
+    CallError::TimedOut {
+        method: method.to_owned(),
+        routing_key: target.routing_key(),
+        timeout,
     }
 }
 

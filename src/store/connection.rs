@@ -1,22 +1,27 @@
 //! The pool, and how a unit of work runs on it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection};
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use super::counters::StoreCounters;
+use super::door;
 use super::error::{StoreError, Transience};
 use super::options::DatabaseOptions;
 use super::probe::Probe;
+use super::rehearsal::{READ_ONLY, Rehearsal};
 use super::retry::{Retries, RetryLimits};
-use super::session::Session;
+use super::session::{Onlooker, Session};
 use super::text::Repertoire;
 use crate::clock::Clock;
+use crate::journal::Journal;
 
 /// A connection that was used this recently is taken to be alive; if it is not, the unit of work is retried anyway.
 const TRUSTED_IDLE_TIME: Duration = Duration::from_secs(5);
@@ -37,6 +42,7 @@ struct Inner {
     counters: Arc<StoreCounters>,
     repertoire: Repertoire,
     units: TaskTracker,
+    onlooker: Onlooker,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,8 +54,18 @@ enum UnitKind {
 impl Store {
     /// Opens the pool and waits, as long as the options say, for a first connection.
     pub async fn connect(options: &DatabaseOptions, clock: Clock) -> Result<Self, StoreError> {
+        Self::connect_watched(options, clock, Journal::default()).await
+    }
+
+    /// As [`Self::connect`], for somebody who looks on. In a rehearsal nothing is written.
+    pub async fn connect_watched(
+        options: &DatabaseOptions,
+        clock: Clock,
+        journal: Journal,
+    ) -> Result<Self, StoreError> {
         let connect_options = options.connect_options()?;
-        let pool = pool_options(options).connect_lazy_with(connect_options.clone());
+        let rehearsal = journal.rehearses().then(|| Arc::new(Rehearsal::default()));
+        let pool = pool_options(options, rehearsal.is_some()).connect_lazy_with(connect_options.clone());
         let repertoire = first_connection(options, &connect_options).await?;
         Ok(Self {
             inner: Arc::new(Inner {
@@ -59,6 +75,11 @@ impl Store {
                 counters: Arc::default(),
                 repertoire,
                 units: TaskTracker::new(),
+                onlooker: Onlooker {
+                    journal,
+                    rehearsal,
+                    transaction: None,
+                },
             }),
         })
     }
@@ -201,11 +222,16 @@ impl Inner {
     }
 
     async fn session(&self, kind: UnitKind, unsure: bool) -> Result<Session, StoreError> {
+        let mut onlooker = self.onlooker.clone();
         let link = match kind {
             UnitKind::SingleStatement => super::session::Link::Plain(self.pool.acquire().await?),
             UnitKind::Transaction => {
+                let began = Instant::now();
                 StoreCounters::count(&self.counters.transactions);
-                super::session::Link::Transaction(self.pool.begin().await?)
+                let link = super::session::Link::Transaction(self.pool.begin().await?);
+                onlooker.transaction = Some(self.counters.transactions.load(Ordering::Relaxed));
+                door::tell(&onlooker.journal, "BEGIN", onlooker.transaction, began.elapsed());
+                link
             }
         };
         Ok(Session::new(
@@ -214,6 +240,7 @@ impl Inner {
             self.counters.clone(),
             self.repertoire,
             unsure,
+            onlooker,
         ))
     }
 
@@ -228,7 +255,7 @@ impl Inner {
     }
 }
 
-fn pool_options(options: &DatabaseOptions) -> MySqlPoolOptions {
+fn pool_options(options: &DatabaseOptions, read_only: bool) -> MySqlPoolOptions {
     let set_up = session_set_up(options);
     MySqlPoolOptions::new()
         .max_connections(options.most_connections())
@@ -246,7 +273,13 @@ fn pool_options(options: &DatabaseOptions) -> MySqlPoolOptions {
         })
         .after_connect(move |connection, _| {
             let set_up = set_up.clone();
-            Box::pin(async move { set_up_session(connection, set_up).await })
+            Box::pin(async move {
+                set_up_session(connection, set_up).await?;
+                if read_only {
+                    sqlx::raw_sql(READ_ONLY).execute(connection).await?;
+                }
+                Ok(())
+            })
         })
 }
 

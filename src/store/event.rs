@@ -222,11 +222,8 @@ impl Session {
         }
         properties.sort_unstable();
         properties.dedup();
-        let deleted = sqlx::query("DELETE FROM event WHERE stack_id = ? AND id <= ?")
-            .bind(stack_id)
-            .bind(last_id)
-            .execute(self.statement())
-            .await?;
+        let sql = "DELETE FROM event WHERE stack_id = ? AND id <= ?";
+        let deleted = self.execute(sql, &[stack_id.into(), last_id.into()]).await?;
         self.properties_data_delete_unused(&properties).await?;
         Ok(deleted.rows_affected())
     }

@@ -118,16 +118,13 @@ impl Session {
         let Some(files_id) = files_id else {
             return Ok(Removal::Missing);
         };
-        match sqlx::query("DELETE FROM raw_template WHERE id = ?")
-            .bind(id)
-            .execute(self.statement())
+        match self
+            .execute("DELETE FROM raw_template WHERE id = ?", &[id.into()])
             .await
         {
             Ok(_) => {}
-            Err(error) => match StoreError::from(error) {
-                StoreError::Reference(_) => return Ok(Removal::StillReferenced),
-                error => return Err(error),
-            },
+            Err(StoreError::Reference(_)) => return Ok(Removal::StillReferenced),
+            Err(error) => return Err(error),
         }
         self.raw_template_files_delete_unused(files_id.as_slice()).await?;
         Ok(Removal::Removed)

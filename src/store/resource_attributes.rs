@@ -32,14 +32,14 @@ impl Session {
         };
         let sql = "UPDATE resource SET attr_data_id = ?, atomic_key = ? WHERE id = ? AND atomic_key <=> ? \
                    AND engine_id IS NULL AND (attr_data_id = ? OR attr_data_id IS NULL)";
-        let stored = sqlx::query(sql)
-            .bind(id)
-            .bind(next_atomic_key(atomic_key))
-            .bind(resource_id)
-            .bind(atomic_key)
-            .bind(id)
-            .execute(self.statement())
-            .await?;
+        let values = [
+            id.into(),
+            next_atomic_key(atomic_key).into(),
+            resource_id.into(),
+            atomic_key.into(),
+            id.into(),
+        ];
+        let stored = self.execute(sql, &values).await?;
         if stored.rows_affected() > 0 {
             return Ok(Some(id));
         }
@@ -50,7 +50,7 @@ impl Session {
     /// Forgets the stored attributes of a resource. A transaction of its own.
     pub async fn resource_attributes_delete(&mut self, resource_id: i64, attr_id: i64) -> Result<Swap, StoreError> {
         let sql = "UPDATE resource SET attr_data_id = NULL WHERE id = ?";
-        let cleared = sqlx::query(sql).bind(resource_id).execute(self.statement()).await?;
+        let cleared = self.execute(sql, &[resource_id.into()]).await?;
         self.delete_ids("resource_properties_data", &[attr_id]).await?;
         Ok(if cleared.rows_affected() > 0 {
             Swap::Updated

@@ -4,6 +4,7 @@ use sqlx::Row;
 
 use super::error::StoreError;
 use super::session::Session;
+use super::value::SqlValue;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceData {
@@ -57,30 +58,31 @@ impl Session {
                 let sql = "UPDATE resource_data SET updated_at = IF(redact <=> ? AND BINARY value <=> BINARY ? \
                            AND decrypt_method <=> ?, updated_at, ?), redact = ?, value = ?, decrypt_method = ? \
                            WHERE id = ?";
-                sqlx::query(sql)
-                    .bind(redact)
-                    .bind(value)
-                    .bind(method)
-                    .bind(now)
-                    .bind(redact)
-                    .bind(value)
-                    .bind(method)
-                    .bind(id)
-                    .execute(self.statement())
-                    .await?;
+                let [redact, value, method] = [redact.into(), value.into(), method.into()];
+                let values = [
+                    SqlValue::clone(&redact),
+                    SqlValue::clone(&value),
+                    SqlValue::clone(&method),
+                    now.into(),
+                    redact,
+                    value,
+                    method,
+                    id.into(),
+                ];
+                self.execute(sql, &values).await?;
             }
             None => {
                 let sql = "INSERT INTO resource_data (created_at, `key`, value, redact, decrypt_method, resource_id) \
                            VALUES (?, ?, ?, ?, ?, ?)";
-                sqlx::query(sql)
-                    .bind(now)
-                    .bind(key)
-                    .bind(value)
-                    .bind(redact)
-                    .bind(method)
-                    .bind(resource_id)
-                    .execute(self.statement())
-                    .await?;
+                let values = [
+                    now.into(),
+                    key.into(),
+                    value.into(),
+                    redact.into(),
+                    method.into(),
+                    resource_id.into(),
+                ];
+                self.execute(sql, &values).await?;
             }
         }
         Ok(())
@@ -89,11 +91,7 @@ impl Session {
     /// False if there was nothing under that key.
     pub async fn resource_data_delete(&mut self, resource_id: i64, key: &str) -> Result<bool, StoreError> {
         let sql = "DELETE FROM resource_data WHERE resource_id = ? AND `key` = ? ORDER BY id LIMIT 1";
-        let deleted = sqlx::query(sql)
-            .bind(resource_id)
-            .bind(key)
-            .execute(self.statement())
-            .await?;
+        let deleted = self.execute(sql, &[resource_id.into(), key.into()]).await?;
         Ok(deleted.rows_affected() > 0)
     }
 }

@@ -66,7 +66,7 @@ impl Session {
     pub async fn service_report(&mut self, id: &str) -> Result<Swap, StoreError> {
         let sql = "UPDATE service SET updated_at = ?, deleted_at = NULL WHERE id = ?";
         let now = self.now();
-        let done = sqlx::query(sql).bind(now).bind(id).execute(self.statement()).await?;
+        let done = self.execute(sql, &[now.into(), id.into()]).await?;
         Ok(if done.rows_affected() > 0 {
             Swap::Updated
         } else {
@@ -91,12 +91,7 @@ impl Session {
     pub async fn service_retire(&mut self, id: &str) -> Result<Swap, StoreError> {
         let sql = "UPDATE service SET deleted_at = ?, updated_at = ? WHERE id = ?";
         let now = self.now();
-        let done = sqlx::query(sql)
-            .bind(now)
-            .bind(now)
-            .bind(id)
-            .execute(self.statement())
-            .await?;
+        let done = self.execute(sql, &[now.into(), now.into(), id.into()]).await?;
         Ok(if done.rows_affected() > 0 {
             Swap::Updated
         } else {
@@ -106,10 +101,7 @@ impl Session {
 
     /// Removes a service's row.
     pub async fn service_delete(&mut self, id: &str) -> Result<Swap, StoreError> {
-        let done = sqlx::query("DELETE FROM service WHERE id = ?")
-            .bind(id)
-            .execute(self.statement())
-            .await?;
+        let done = self.execute("DELETE FROM service WHERE id = ?", &[id.into()]).await?;
         Ok(if done.rows_affected() > 0 {
             Swap::Updated
         } else {
@@ -129,16 +121,16 @@ impl Session {
         let sql = "UPDATE service SET deleted_at = ?, updated_at = ? WHERE host = ? AND `binary` = ? \
                    AND hostname = ? AND id <> ? AND deleted_at IS NULL AND updated_at < ?";
         let now = self.now();
-        let done = sqlx::query(sql)
-            .bind(now)
-            .bind(now)
-            .bind(host)
-            .bind(binary)
-            .bind(hostname)
-            .bind(own_id)
-            .bind(time_line)
-            .execute(self.statement())
-            .await?;
+        let values = [
+            now.into(),
+            now.into(),
+            host.into(),
+            binary.into(),
+            hostname.into(),
+            own_id.into(),
+            time_line.into(),
+        ];
+        let done = self.execute(sql, &values).await?;
         Ok(done.rows_affected())
     }
 }

@@ -5,16 +5,20 @@ use std::sync::Arc;
 use chrono::NaiveDateTime;
 use sqlx::mysql::{MySql, MySqlQueryResult, MySqlRow};
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, MySqlConnection, Transaction};
+use sqlx::{AssertSqlSafe, Transaction};
+use tokio::time::Instant;
 
 use super::assignments::Assignments;
 use super::counters::StoreCounters;
+use super::door::{self, Door};
 use super::error::StoreError;
 use super::probe::Probe;
+use super::rehearsal::{self, Rehearsal};
 use super::swap::Swap;
 use super::text::Repertoire;
 use super::value::{SqlValue, bind_all, placeholders};
 use crate::clock::Clock;
+use crate::journal::Journal;
 
 pub(super) enum Link {
     Plain(PoolConnection<MySql>),
@@ -31,6 +35,45 @@ pub struct Session {
     unsure: bool,
     abandoned: bool,
     probes: Vec<Probe>,
+    onlooker: Onlooker,
+}
+
+/// Who is told of the statements.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Onlooker {
+    pub journal: Journal,
+    /// Set where nothing is to be written.
+    pub rehearsal: Option<Arc<Rehearsal>>,
+    /// The number of the transaction.
+    pub transaction: Option<u64>,
+}
+
+/// What a write came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    rows: u64,
+    id: i64,
+}
+
+impl Written {
+    /// Rows that the write found, changed or not.
+    pub fn rows_affected(self) -> u64 {
+        self.rows
+    }
+
+    pub fn last_insert_id(self) -> i64 {
+        self.id
+    }
+}
+
+impl From<MySqlQueryResult> for Written {
+    fn from(done: MySqlQueryResult) -> Self {
+        Self {
+            rows: done.rows_affected(),
+            // The columns are INT.
+            id: i64::try_from(done.last_insert_id()).unwrap_or(i64::MAX),
+        }
+    }
 }
 
 impl Session {
@@ -40,6 +83,7 @@ impl Session {
         counters: Arc<StoreCounters>,
         repertoire: Repertoire,
         unsure: bool,
+        onlooker: Onlooker,
     ) -> Self {
         Self {
             link,
@@ -49,6 +93,7 @@ impl Session {
             unsure,
             abandoned: false,
             probes: Vec::new(),
+            onlooker,
         }
     }
 
@@ -58,21 +103,37 @@ impl Session {
     }
 
     pub(super) async fn finish(self) -> Result<(), StoreError> {
-        match self.link {
-            Link::Plain(_) => {}
-            Link::Transaction(transaction) if self.abandoned => transaction.rollback().await?,
-            Link::Transaction(transaction) => transaction.commit().await?,
-        }
+        let began = Instant::now();
+        let end = match self.link {
+            Link::Plain(_) => return Ok(()),
+            Link::Transaction(transaction) if self.abandoned => {
+                transaction.rollback().await?;
+                "ROLLBACK"
+            }
+            Link::Transaction(transaction) => {
+                transaction.commit().await?;
+                "COMMIT"
+            }
+        };
+        door::tell(&self.onlooker.journal, end, self.onlooker.transaction, began.elapsed());
         Ok(())
     }
 
     /// The error that leads here is the one to tell of, and a server that cannot roll back has dropped the connection.
     pub(super) async fn roll_back(self) {
-        if let Link::Transaction(transaction) = self.link
-            && let Err(error) = transaction.rollback().await
-        {
+        let Link::Transaction(transaction) = self.link else {
+            return;
+        };
+        let began = Instant::now();
+        if let Err(error) = transaction.rollback().await {
             tracing::debug!(error = &error as &dyn std::error::Error, "rollback failed");
         }
+        door::tell(
+            &self.onlooker.journal,
+            "ROLLBACK",
+            self.onlooker.transaction,
+            began.elapsed(),
+        );
     }
 
     pub(super) fn take_probes(&mut self) -> Vec<Probe> {
@@ -105,29 +166,46 @@ impl Session {
         self.repertoire
     }
 
-    /// The connection, for one statement.
-    pub(super) fn statement(&mut self) -> &mut MySqlConnection {
+    /// The way to the server, for one statement that reads. What writes goes through [`Self::execute`].
+    pub(super) fn statement(&mut self) -> Door<'_> {
+        self.statement_with(&[])
+    }
+
+    /// As [`Self::statement`]; the values are for whoever looks on.
+    fn statement_with(&mut self, values: &[SqlValue]) -> Door<'_> {
         StoreCounters::count(&self.counters.statements);
-        match &mut self.link {
+        let connection = match &mut self.link {
             Link::Plain(connection) => connection,
-            Link::Transaction(transaction) => transaction,
+            Link::Transaction(transaction) => &mut **transaction,
+        };
+        Door::new(connection, &self.onlooker.journal, self.onlooker.transaction, values)
+    }
+
+    /// Runs a write that is one of a few.
+    pub(super) async fn execute(&mut self, sql: impl Into<String>, values: &[SqlValue]) -> Result<Written, StoreError> {
+        self.write(sql.into(), values, true).await
+    }
+
+    /// Runs a write whose text varies too much to be worth keeping prepared.
+    pub(super) async fn execute_once(&mut self, sql: String, values: &[SqlValue]) -> Result<Written, StoreError> {
+        self.write(sql, values, false).await
+    }
+
+    async fn write(&mut self, sql: String, values: &[SqlValue], prepared: bool) -> Result<Written, StoreError> {
+        if let Some(rehearsal) = self.onlooker.rehearsal.clone() {
+            self.tell_imagined(&sql, values, 1);
+            return Ok(Written {
+                rows: 1,
+                id: rehearsal.next_id(),
+            });
         }
+        let statement = bind_all(sqlx::query(AssertSqlSafe(sql)).persistent(prepared), values);
+        Ok(statement.execute(self.statement_with(values)).await?.into())
     }
 
-    /// Runs a statement that is one of a few.
-    pub(super) async fn execute(&mut self, sql: String, values: &[SqlValue]) -> Result<MySqlQueryResult, StoreError> {
-        let statement = bind_all(sqlx::query(AssertSqlSafe(sql)), values);
-        Ok(statement.execute(self.statement()).await?)
-    }
-
-    /// Runs a statement whose text varies too much to be worth keeping prepared.
-    pub(super) async fn execute_once(
-        &mut self,
-        sql: String,
-        values: &[SqlValue],
-    ) -> Result<MySqlQueryResult, StoreError> {
-        let statement = bind_all(sqlx::query(AssertSqlSafe(sql)).persistent(false), values);
-        Ok(statement.execute(self.statement()).await?)
+    pub(super) fn tell_imagined(&self, sql: &str, values: &[SqlValue], rows: u64) {
+        let onlooker = &self.onlooker;
+        rehearsal::tell(&onlooker.journal, sql, values, rows, onlooker.transaction);
     }
 
     pub(super) async fn fetch_optional(
@@ -136,25 +214,24 @@ impl Session {
         values: &[SqlValue],
     ) -> Result<Option<MySqlRow>, StoreError> {
         let statement = bind_all(sqlx::query(AssertSqlSafe(sql)), values);
-        Ok(statement.fetch_optional(self.statement()).await?)
+        Ok(statement.fetch_optional(self.statement_with(values)).await?)
     }
 
     pub(super) async fn fetch_all(&mut self, sql: String, values: &[SqlValue]) -> Result<Vec<MySqlRow>, StoreError> {
         let statement = bind_all(sqlx::query(AssertSqlSafe(sql)), values);
-        Ok(statement.fetch_all(self.statement()).await?)
+        Ok(statement.fetch_all(self.statement_with(values)).await?)
     }
 
     pub(super) async fn fetch_once(&mut self, sql: String, values: &[SqlValue]) -> Result<Vec<MySqlRow>, StoreError> {
         let statement = bind_all(sqlx::query(AssertSqlSafe(sql)).persistent(false), values);
-        Ok(statement.fetch_all(self.statement()).await?)
+        Ok(statement.fetch_all(self.statement_with(values)).await?)
     }
 
     /// Inserts one row and returns its id.
     pub(super) async fn insert(&mut self, table: &str, row: &Assignments) -> Result<i64, StoreError> {
         let sql = insert_statement(table, row, 1);
         let values: Vec<_> = row.values().collect();
-        let done = self.execute(sql, &values).await?;
-        Ok(row_id(done.last_insert_id()))
+        Ok(self.execute(sql, &values).await?.last_insert_id())
     }
 
     /// Inserts rows that all set the same columns. `idempotent` is a clause for runs after a lost connection.
@@ -188,37 +265,26 @@ impl Session {
 
     /// Writes `changes` where `expected` holds for the row that `key` names, and tells what became of it.
     pub(super) async fn swap(&mut self, swap: SwapStatement<'_>) -> Result<Swap, StoreError> {
-        let SwapStatement {
-            table,
-            key,
-            key_values,
-            expected,
-            expected_values,
-            changes,
-        } = swap;
-        let sql = format!(
-            "UPDATE {table} SET {} WHERE {key}{}",
-            changes.set_clause(),
-            and(expected)
-        );
-        let values: Vec<_> = changes
-            .values()
-            .chain(key_values.clone())
-            .chain(expected_values)
-            .collect();
-        let (same, same_values) = changes.same_values();
-        let probe_sql = format!("SELECT 1 FROM {table} WHERE {key} AND {same}");
-        let probe_values: Vec<_> = key_values.iter().cloned().chain(same_values).collect();
-        if self.execute(sql, &values).await?.rows_affected() > 0 {
+        if let Some(rehearsal) = self.onlooker.rehearsal.clone() {
+            return self.rehearse_swap(&rehearsal, &swap).await;
+        }
+        let (same, same_values) = swap.changes.same_values();
+        let probe_sql = format!("SELECT 1 FROM {} WHERE {} AND {same}", swap.table, swap.key);
+        let probe_values: Vec<_> = swap.key_values.iter().cloned().chain(same_values).collect();
+        if self.execute(swap.sql(), &swap.values()).await?.rows_affected() > 0 {
             self.add_probe(Probe::new(probe_sql, probe_values));
             return Ok(Swap::Updated);
         }
         if self.unsure && !self.fetch_once(probe_sql, &probe_values).await?.is_empty() {
             return Ok(Swap::Updated);
         }
-        let row = self
-            .fetch_once(format!("SELECT 1 FROM {table} WHERE {key}"), &key_values)
-            .await?;
+        self.lost_or_gone(&swap).await
+    }
+
+    /// Why a swap found nothing to write.
+    pub(super) async fn lost_or_gone(&mut self, swap: &SwapStatement<'_>) -> Result<Swap, StoreError> {
+        let sql = format!("SELECT 1 FROM {} WHERE {}", swap.table, swap.key);
+        let row = self.fetch_once(sql, &swap.key_values).await?;
         Ok(if row.is_empty() { Swap::Gone } else { Swap::Lost })
     }
 }
@@ -235,7 +301,20 @@ pub(super) struct SwapStatement<'a> {
     pub changes: &'a Assignments,
 }
 
-fn and(condition: &str) -> String {
+impl SwapStatement<'_> {
+    pub fn sql(&self) -> String {
+        let Self { table, key, .. } = self;
+        let (changes, expected) = (self.changes.set_clause(), and(self.expected));
+        format!("UPDATE {table} SET {changes} WHERE {key}{expected}")
+    }
+
+    pub fn values(&self) -> Vec<SqlValue> {
+        let conditions = self.key_values.iter().chain(&self.expected_values).cloned();
+        self.changes.values().chain(conditions).collect()
+    }
+}
+
+pub(super) fn and(condition: &str) -> String {
     if condition.is_empty() {
         String::new()
     } else {
@@ -250,9 +329,4 @@ fn insert_statement(table: &str, row: &Assignments, rows: usize) -> String {
         row.column_list(),
         vec![one; rows].join(", ")
     )
-}
-
-/// The id of a new row; the columns are INT.
-fn row_id(id: u64) -> i64 {
-    i64::try_from(id).unwrap_or(i64::MAX)
 }

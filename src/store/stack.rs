@@ -382,9 +382,7 @@ impl Session {
         if found.try_get::<String, _>("id")? == stack.id {
             return Ok(StackCreation::Created(found.try_get("created_at")?));
         }
-        sqlx::query("DELETE FROM stack WHERE id = ?")
-            .bind(&stack.id)
-            .execute(self.statement())
+        self.execute("DELETE FROM stack WHERE id = ?", &[stack.id.as_str().into()])
             .await?;
         Ok(StackCreation::NameTaken)
     }
@@ -447,11 +445,8 @@ impl Session {
             resources.push(row.try_get("id")?);
             attributes.extend(row.try_get::<Option<i64>, _>("attr_data_id")?);
         }
-        let marked = sqlx::query("UPDATE stack SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL")
-            .bind(self.now())
-            .bind(id)
-            .execute(self.statement())
-            .await?;
+        let sql = "UPDATE stack SET deleted_at = ? WHERE id = ? AND deleted_at IS NULL";
+        let marked = self.execute(sql, &[self.now().into(), id.into()]).await?;
         if marked.rows_affected() == 0 {
             return Ok(Swap::Gone);
         }

@@ -27,13 +27,10 @@ impl Session {
         loop {
             let sql = "INSERT INTO stack_lock (stack_id, created_at, engine_id) VALUES (?, ?, ?)";
             let now = self.now();
-            let inserted = sqlx::query(sql)
-                .bind(stack_id)
-                .bind(now)
-                .bind(engine_id)
-                .execute(self.statement())
-                .await;
-            match inserted.map_err(StoreError::from) {
+            match self
+                .execute(sql, &[stack_id.into(), now.into(), engine_id.into()])
+                .await
+            {
                 Ok(_) => return Ok(StackLock::Acquired),
                 Err(error) if error.is_duplicate() => {}
                 Err(error) => return Err(error),
@@ -56,13 +53,8 @@ impl Session {
     ) -> Result<Swap, StoreError> {
         let sql = "UPDATE stack_lock SET engine_id = ?, updated_at = ? WHERE stack_id = ? AND engine_id = ?";
         let now = self.now();
-        let done = sqlx::query(sql)
-            .bind(new_engine_id)
-            .bind(now)
-            .bind(stack_id)
-            .bind(old_engine_id)
-            .execute(self.statement())
-            .await?;
+        let values = [new_engine_id.into(), now.into(), stack_id.into(), old_engine_id.into()];
+        let done = self.execute(sql, &values).await?;
         if done.rows_affected() > 0 {
             return Ok(Swap::Updated);
         }
@@ -76,11 +68,7 @@ impl Session {
     /// Gives the lock up; `Gone` if this engine did not have it.
     pub async fn stack_lock_release(&mut self, stack_id: &str, engine_id: &str) -> Result<Swap, StoreError> {
         let sql = "DELETE FROM stack_lock WHERE stack_id = ? AND engine_id = ?";
-        let done = sqlx::query(sql)
-            .bind(stack_id)
-            .bind(engine_id)
-            .execute(self.statement())
-            .await?;
+        let done = self.execute(sql, &[stack_id.into(), engine_id.into()]).await?;
         let released = done.rows_affected() > 0 || self.is_unsure();
         Ok(if released { Swap::Updated } else { Swap::Gone })
     }

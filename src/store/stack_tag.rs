@@ -42,9 +42,7 @@ impl Session {
 
     /// Replaces all tags of a stack. A transaction of its own.
     pub async fn stack_tags_set(&mut self, stack_id: &str, tags: &[String]) -> Result<(), StoreError> {
-        sqlx::query("DELETE FROM stack_tag WHERE stack_id = ?")
-            .bind(stack_id)
-            .execute(self.statement())
+        self.execute("DELETE FROM stack_tag WHERE stack_id = ?", &[stack_id.into()])
             .await?;
         let now = self.now();
         let row = |tag: &String| {

@@ -122,11 +122,7 @@ impl Session {
     /// How many there were.
     pub async fn sync_points_delete(&mut self, stack_id: &str, traversal_id: &str) -> Result<u64, StoreError> {
         let sql = "DELETE FROM sync_point WHERE stack_id = ? AND traversal_id = ?";
-        let deleted = sqlx::query(sql)
-            .bind(stack_id)
-            .bind(traversal_id)
-            .execute(self.statement())
-            .await?;
+        let deleted = self.execute(sql, &[stack_id.into(), traversal_id.into()]).await?;
         Ok(deleted.rows_affected())
     }
 }

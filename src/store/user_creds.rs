@@ -65,10 +65,9 @@ impl Session {
     /// its own. False if they were gone.
     pub async fn user_creds_delete(&mut self, id: i64) -> Result<bool, StoreError> {
         let sql = "UPDATE stack SET user_creds_id = NULL WHERE user_creds_id = ?";
-        sqlx::query(sql).bind(id).execute(self.statement()).await?;
-        let deleted = sqlx::query("DELETE FROM user_creds WHERE id = ?")
-            .bind(id)
-            .execute(self.statement())
+        self.execute(sql, &[id.into()]).await?;
+        let deleted = self
+            .execute("DELETE FROM user_creds WHERE id = ?", &[id.into()])
             .await?;
         Ok(deleted.rows_affected() > 0)
     }

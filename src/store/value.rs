@@ -1,6 +1,7 @@
 //! A value for a statement that is put together at run time.
 
 use chrono::NaiveDateTime;
+use serde_json::Value;
 use sqlx::mysql::{MySql, MySqlArguments};
 use sqlx::query::Query;
 
@@ -18,6 +19,15 @@ impl SqlValue {
             self,
             SqlValue::Text(None) | SqlValue::Integer(None) | SqlValue::Boolean(None) | SqlValue::Time(None)
         )
+    }
+
+    pub fn to_json(&self) -> Value {
+        match self {
+            SqlValue::Text(text) => text.as_deref().into(),
+            SqlValue::Integer(number) => (*number).into(),
+            SqlValue::Boolean(flag) => (*flag).into(),
+            SqlValue::Time(time) => time.map(|time| time.to_string()).into(),
+        }
     }
 }
 
