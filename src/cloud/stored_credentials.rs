@@ -56,7 +56,7 @@ impl Cloud {
         if context.user_id == stored.trustor_user_id {
             return self.keystone(context)?.delete_trust(trust_id).await;
         }
-        let former_owner = RequestContext::from_stored(stored, &context.request_id);
+        let former_owner = stored.context(&context.request_id);
         match self.keystone(&former_owner)?.delete_trust(trust_id).await {
             Err(error) if error.is_unauthorized() || error.is_not_found() => {
                 tracing::warn!(%error, "stored credentials are no longer valid, leaving their trust");

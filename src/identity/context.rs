@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::credentials::UserCredentials;
 use crate::exception::RemoteException;
 
 /// How deep the values of a context may nest; a token's catalogue needs six levels.
@@ -92,7 +91,7 @@ impl RequestContext {
         let roles = reader.roles()?;
         let is_admin_project = reader.flag("is_admin_project", true)?;
         let is_admin = match values.get("is_admin") {
-            Some(Value::Null) => super::policy::is_context_admin(&roles, is_admin_project),
+            Some(Value::Null) => is_admin(&roles, is_admin_project),
             _ => reader.flag("is_admin", false)?,
         };
         Ok(Self {
@@ -126,27 +125,6 @@ impl RequestContext {
             trace_info: reader.object("trace_info")?,
             roles_unknown: false,
         })
-    }
-
-    /// The context of stored credentials, for work that outlives its caller or is not the caller's.
-    ///
-    /// Roles and domains are not stored: `roles_unknown` stays set until `Cloud::complete_context` has asked for them,
-    /// which must happen before such a context goes on the wire. It is never an administrator's.
-    pub fn from_stored(stored: &UserCredentials, request_id: &str) -> Self {
-        Self {
-            project_id: stored.tenant_id.clone(),
-            project_name: stored.tenant.clone(),
-            username: stored.username.clone(),
-            password: stored.password.clone(),
-            trust_id: stored.trust_id.clone(),
-            trustor_user_id: stored.trustor_user_id.clone(),
-            auth_url: stored.auth_url.clone(),
-            region_name: stored.region_name.clone(),
-            request_id: request_id.to_owned(),
-            is_admin_project: true,
-            roles_unknown: true,
-            ..Self::default()
-        }
     }
 
     /// The engine's own context, which sees every project.
@@ -364,6 +342,11 @@ fn is_shallow(value: &Value, levels: usize) -> bool {
         Value::Object(items) => items.values().all(|item| is_shallow(item, below)),
         _ => true,
     }
+}
+
+/// The default rule `context_is_admin`: an administrator's role, in a project for administrators.
+fn is_admin(roles: &[String], is_admin_project: bool) -> bool {
+    is_admin_project && roles.iter().any(|role| role.to_lowercase() == "admin")
 }
 
 #[cfg(test)]

@@ -55,6 +55,27 @@ impl UserCredentials {
         }
     }
 
+    /// The context of stored credentials, for work that outlives its caller or is not the caller's.
+    ///
+    /// Roles and domains are not stored: `roles_unknown` stays set until `Cloud::complete_context` has asked for them,
+    /// which must happen before such a context goes on the wire. It is never an administrator's.
+    pub fn context(&self, request_id: &str) -> RequestContext {
+        RequestContext {
+            project_id: self.tenant_id.clone(),
+            project_name: self.tenant.clone(),
+            username: self.username.clone(),
+            password: self.password.clone(),
+            trust_id: self.trust_id.clone(),
+            trustor_user_id: self.trustor_user_id.clone(),
+            auth_url: self.auth_url.clone(),
+            region_name: self.region_name.clone(),
+            request_id: request_id.to_owned(),
+            is_admin_project: true,
+            roles_unknown: true,
+            ..RequestContext::default()
+        }
+    }
+
     /// Whether a trust in these credentials was given by `user_id` for `project_id`.
     ///
     /// If not, the stack has changed hands, and the new owner must give a trust of their own.
@@ -113,7 +134,7 @@ mod tests {
     #[test]
     fn stored_credentials_make_a_context_that_is_nobodys_admin() {
         let kept = UserCredentials::of(&caller());
-        let context = RequestContext::from_stored(&kept, "req-1");
+        let context = kept.context("req-1");
         assert_eq!(context.project_id.as_deref(), Some("p1"));
         assert_eq!(context.request_id, "req-1");
         assert!(!context.is_admin && context.roles_unknown);

@@ -31,10 +31,7 @@ pub async fn stored_context(
         None => None,
     };
     let stored = stored.ok_or(StackError::NoStoredCredentials)?;
-    Ok(services
-        .cloud
-        .complete_context(RequestContext::from_stored(&stored, request_id))
-        .await?)
+    Ok(services.cloud.complete_context(stored.context(request_id)).await?)
 }
 
 async fn credentials_of_root(services: &Services, owner_id: &str) -> Result<Option<i64>, StackError> {

@@ -3,6 +3,9 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
+use crate::store;
+use crate::template::StackIdentity;
+
 /// What Python's `quote` leaves as it is when told that nothing is safe.
 const QUOTED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'.').remove(b'-').remove(b'~');
 /// The same, with slashes left alone.
@@ -65,6 +68,18 @@ impl Identifier {
             utf8_percent_encode(&self.stack_id, QUOTED),
             utf8_percent_encode(&self.path, QUOTED_PATH),
         )
+    }
+}
+
+/// What a stack's template knows of the stack.
+pub fn identity_of(row: &store::Stack, stored: bool) -> StackIdentity {
+    let tenant = row.tenant.as_deref().unwrap_or_default();
+    let identifier = Identifier::stack(tenant, &row.name, stored.then_some(row.id.as_str()));
+    StackIdentity {
+        stack_id: identifier.stack_id.clone(),
+        stack_name: row.name.clone(),
+        project_id: tenant.to_owned(),
+        arn: identifier.arn(),
     }
 }
 

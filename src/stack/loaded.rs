@@ -11,7 +11,7 @@ use super::identifier::Identifier;
 use super::services::Services;
 use crate::resource::state::{Action, Status};
 use crate::store::{self, Deleted, Scope};
-use crate::template::{NoResources, StackDefinition, StackIdentity, Template};
+use crate::template::{NoResources, StackDefinition, Template};
 
 #[derive(Clone, Debug)]
 pub struct Stack {
@@ -149,17 +149,5 @@ impl Stack {
         };
         self.tags = Some(tags.clone());
         Ok(tags)
-    }
-}
-
-/// What a stack's template knows of the stack.
-pub fn identity_of(row: &store::Stack, stored: bool) -> StackIdentity {
-    let tenant = row.tenant.as_deref().unwrap_or_default();
-    let identifier = Identifier::stack(tenant, &row.name, stored.then_some(row.id.as_str()));
-    StackIdentity {
-        stack_id: identifier.stack_id.clone(),
-        stack_name: row.name.clone(),
-        project_id: tenant.to_owned(),
-        arn: identifier.arn(),
     }
 }

@@ -19,4 +19,5 @@ pub mod stored;
 pub mod templates;
 pub mod validate;
 
-pub use loaded::{Stack, identity_of};
+pub use identifier::identity_of;
+pub use loaded::Stack;

@@ -7,7 +7,7 @@ use moka::future::Cache;
 use serde_json::{Map, Value};
 
 use super::error::StackError;
-use super::loaded::identity_of;
+use super::identifier::identity_of;
 use crate::identity::crypt::EncryptionKey;
 use crate::python::dumps;
 use crate::python::json_reader::loads;

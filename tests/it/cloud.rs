@@ -181,7 +181,7 @@ async fn a_trust_makes_us_the_trustor_until_it_is_deleted() {
     assert_eq!((&stored.username, &stored.password), (&None, &None));
     assert!(stored.trust_id.is_some());
 
-    let context = RequestContext::from_stored(&stored, "req-1");
+    let context = stored.context("req-1");
     let access = cloud.session(&context).unwrap().access().await.unwrap();
     assert!(access.is_trust_scoped);
     assert_eq!(access.user_id, caller.user_id);
@@ -224,7 +224,7 @@ async fn somebody_elses_trust_is_deleted_through_itself() {
     assert_eq!(renewed.trustor_user_id, colleague.user_id);
     cloud.delete_stored_trust(&colleague, &stored).await.unwrap();
     let fresh = cloud_with(lab_options());
-    let gone = RequestContext::from_stored(&stored, "req-1");
+    let gone = stored.context("req-1");
     assert!(fresh.session(&gone).unwrap().access().await.is_err());
     // Deleting once more, with a trust that no longer works, harms nobody.
     fresh.delete_stored_trust(&colleague, &stored).await.unwrap();
@@ -240,7 +240,7 @@ async fn a_trust_that_makes_us_somebody_else_is_not_used() {
         trustor_user_id: Some("somebody".to_owned()),
         ..stored.clone()
     };
-    let session = cloud.session(&RequestContext::from_stored(&forged, "req-1")).unwrap();
+    let session = cloud.session(&forged.context("req-1")).unwrap();
     assert_eq!(session.access().await.unwrap_err().to_string(), "Authorization failed.");
     cloud.delete_stored_trust(&caller, &stored).await.unwrap();
 }

@@ -171,11 +171,6 @@ fn has_project_scope(context: &RequestContext) -> bool {
     is_empty(&context.system_scope) && is_empty(&context.domain_id)
 }
 
-/// The default rule `context_is_admin`: an administrator's role, in a project for administrators.
-pub fn is_context_admin(roles: &[String], is_admin_project: bool) -> bool {
-    is_admin_project && roles.iter().any(|role| role.to_lowercase() == "admin")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
