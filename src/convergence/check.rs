@@ -15,6 +15,7 @@ use super::request::{CheckRequest, Checked};
 use super::running::RunningCheck;
 use super::subject::Subjected;
 use super::sync_point::key_of;
+use super::witness::{Decision, NOT_KNOWN_YET, Step};
 use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
 use crate::resource::state::{Action, Status};
@@ -37,6 +38,9 @@ impl Convergence {
         let services = &self.services;
         let Some(loaded) = services.store.resource_load(resource_id).await? else {
             tracing::debug!(resource_id, "the resource is gone");
+            self.watch.decide(Decision::Nothing, || {
+                format!("the row of resource {resource_id} is gone")
+            });
             self.pass_over_gone(context, request).await?;
             return Ok(Checked::Done);
         };
@@ -47,10 +51,14 @@ impl Convergence {
         };
         stack.converge = request.converge;
         if let Some(reason) = not_served(&stack, request) {
+            self.watch.decide(Decision::HandOver, || reason.clone());
             return Ok(Checked::NotServed(reason));
         }
         if request.traversal != stack.traversal() {
             tracing::debug!(traversal = request.traversal, "the traversal is over");
+            self.watch.decide(Decision::Nothing, || {
+                format!("the message is for a traversal that is over, {}", request.traversal)
+            });
             self.retrigger_replaced(context, &loaded.resource, &request.node, &stack)
                 .await?;
             return Ok(Checked::Done);
@@ -58,9 +66,15 @@ impl Convergence {
         if !stack.is_in_progress() {
             // Its end is recorded but the traversal not tidied away yet, or the message comes late.
             tracing::debug!(traversal = request.traversal, "the stack has ended");
+            self.watch.decide(Decision::Nothing, || {
+                format!("the stack is {}: nothing is in progress", stack.state())
+            });
             return Ok(Checked::Done);
         }
         if stack.has_timed_out(services) {
+            self.watch.decide(Decision::FailStack, || {
+                "the time of the stack's action is over".to_owned()
+            });
             self.mark_failed(context, &mut stack, "Timed out").await?;
             return Ok(Checked::Done);
         }
@@ -70,7 +84,10 @@ impl Convergence {
         };
         let subject = match Subjected::prepare(self, context, &stack, loaded, &request.node, known).await {
             Ok(Ok(subject)) => subject,
-            Ok(Err(reason)) => return Ok(Checked::NotServed(reason)),
+            Ok(Err(reason)) => {
+                self.watch.decide(Decision::HandOver, || reason.clone());
+                return Ok(Checked::NotServed(reason));
+            }
             Err(error) if error.is_outage() => return Err(error),
             // What cannot be read will not be readable at the next delivery either.
             Err(error) => {
@@ -80,6 +97,7 @@ impl Convergence {
                     error = &error as &dyn std::error::Error,
                     "unreadable"
                 );
+                self.watch.decide(Decision::FailStack, || error.to_string());
                 self.fail(context, request, &mut stack, resource_id, &error.to_string())
                     .await?;
                 return Ok(Checked::Done);
@@ -103,7 +121,11 @@ impl Convergence {
         let template_before = subject.tracked.row.current_template_id;
         let deadline = Instant::now() + stack.time_remaining(&self.services);
         let end = match request.skip_propagate {
-            true => Ok(()),
+            true => {
+                self.watch
+                    .decide(Decision::PassOver, || "a node before it was passed over".to_owned());
+                Ok(())
+            }
             false => {
                 subject
                     .act(self, context, stack, request, running, receipt, deadline)
@@ -121,6 +143,10 @@ impl Convergence {
             Err(end) => end,
         };
         let resource_id = subject.tracked.row.id;
+        self.watch.tell(|| Step::Ended {
+            failed: end.is_failure(),
+            reason: end.to_string(),
+        });
         match end {
             CheckEnd::Replace => self.replace(context, request, stack, &mut subject).await,
             CheckEnd::Replaced(replacement_id) => self.go_on_with(context, request, stack, replacement_id).await,
@@ -201,6 +227,7 @@ impl Convergence {
             .await?;
         let is_needed = graph.required_by(&sender).any(|successor| successor.is_update);
         let data = match is_needed {
+            true if self.watch.has_left_out() => Value::from(NOT_KNOWN_YET),
             true => node_data(subject, &stack.definition).await?.to_value(),
             false => Value::Null,
         };

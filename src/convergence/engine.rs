@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::running::RunningChecks;
 use super::turns::Turns;
+use super::witness::Watch;
 use super::worker_client::{CheckMessage, check_resource};
 use crate::identity::RequestContext;
 use crate::messaging::PublishError;
@@ -34,6 +35,7 @@ pub struct Convergence {
     pub(super) sync_points: Turns,
     graphs: Cache<String, Arc<Graph>>,
     sent: Cache<(String, Node), ()>,
+    pub(super) watch: Watch,
 }
 
 impl Convergence {
@@ -45,7 +47,14 @@ impl Convergence {
             sync_points: Turns::default(),
             graphs: Cache::new(KEPT_GRAPHS),
             sent: Cache::new(KEPT_MESSAGES),
+            watch: Watch::default(),
         }
+    }
+
+    /// The same engine, for somebody who looks on.
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Self {
+        Self { watch, ..self }
     }
 
     /// Has a node checked, by whichever engine takes the message.

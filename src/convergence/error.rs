@@ -33,6 +33,13 @@ pub enum CheckEnd {
     Stack(#[from] StackError),
 }
 
+impl CheckEnd {
+    /// Whether the stack fails by it.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::TimedOut | Self::Stack(_))
+    }
+}
+
 impl From<StoreError> for CheckEnd {
     fn from(error: StoreError) -> Self {
         Self::Stack(error.into())

@@ -23,4 +23,5 @@ mod tracked;
 pub mod traversal;
 mod turns;
 mod unserved;
+pub mod witness;
 pub mod worker_client;

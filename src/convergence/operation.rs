@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::CheckEnd;
 use super::tracked::{Lock, STATE_CHANGED, Tracked};
+use super::witness::{Decision, Step, Watch};
 use crate::plugins::questions::Questions;
 use crate::resource::failure::{Failure, Remedy};
 use crate::resource::instance::Instance;
@@ -42,6 +43,7 @@ pub(super) struct Operation<'a> {
     pub deadline: Instant,
     /// Written when the resource leaves INIT.
     pub metadata: Value,
+    pub watch: &'a Watch,
 }
 
 /// An update, decided but not done.
@@ -52,6 +54,11 @@ pub(super) struct Update<'a> {
     pub template_id: i64,
     pub requires: &'a [i64],
 }
+
+/// What a type is asked to do, as the plug-in contract calls it.
+const MAKE: &str = "make";
+const CHANGE: &str = "change";
+const UNMAKE: &str = "unmake";
 
 /// How an action went, before it is recorded.
 enum Outcome {
@@ -114,8 +121,14 @@ impl Operation<'_> {
                 return Outcome::Failed(error.into());
             }
         }
+        if self.watch.leaves_out(MAKE) {
+            return Outcome::Done;
+        }
         let plugin = self.instance.resource_type.plugin;
-        if let Err(failure) = plugin.make(self.instance).await {
+        let began = Instant::now();
+        let made = plugin.make(self.instance).await;
+        self.tell_of(MAKE, began, &made);
+        if let Err(failure) = made {
             return Outcome::Failed(failure);
         }
         self.wait_until_settled(Action::Create).await
@@ -173,7 +186,10 @@ impl Operation<'_> {
         self.begin(Action::Update, 1 + self.contention_retries()).await?;
         let outcome = self.change(&update).await;
         match &outcome {
-            Outcome::Replace(_) => self.tracked.row.current_template_id = previous_template,
+            Outcome::Replace(reason) => {
+                self.watch.decide(Decision::Replace, || reason.clone());
+                self.tracked.row.current_template_id = previous_template;
+            }
             Outcome::Done => {
                 self.tracked.row.requires = update.requires.to_vec();
                 match update.after.to_stored() {
@@ -213,7 +229,13 @@ impl Operation<'_> {
         }
         self.tracked.row.current_template_id = Some(update.template_id);
         self.instance.properties = update.after.clone();
-        match plugin.change(self.instance, &change).await {
+        if self.watch.leaves_out(CHANGE) {
+            return Outcome::Done;
+        }
+        let began = Instant::now();
+        let changed = plugin.change(self.instance, &change).await;
+        self.tell_of(CHANGE, began, &changed);
+        match changed {
             Ok(Changed::InPlace) => self.wait_until_settled(Action::Update).await,
             Ok(Changed::AtOnce) => Outcome::Done,
             Ok(Changed::Replace) => Outcome::Replace(requires_replacement(&self.instance.name)),
@@ -250,8 +272,14 @@ impl Operation<'_> {
     }
 
     async fn unmake(&mut self) -> Outcome {
+        if self.watch.leaves_out(UNMAKE) {
+            return Outcome::Done;
+        }
         let plugin = self.instance.resource_type.plugin;
-        match plugin.unmake(self.instance).await {
+        let began = Instant::now();
+        let unmade = plugin.unmake(self.instance).await;
+        self.tell_of(UNMAKE, began, &unmade);
+        match unmade {
             Ok(()) => {}
             Err(failure) if failure.remedy == Remedy::Missing => return Outcome::Done,
             Err(failure) => return Outcome::Failed(failure),
@@ -365,6 +393,7 @@ impl Operation<'_> {
 
     /// Waits, but not past the stack's time and not on after it was cancelled.
     async fn wait(&self, pause: Duration) -> Result<(), Abort> {
+        self.watch.tell(|| Step::Waits { pause });
         let wake = Instant::now() + pause.min(LONGEST_LOOK);
         tokio::select! {
             biased;
@@ -383,6 +412,14 @@ impl Operation<'_> {
             Abort::Cancelled => CheckEnd::Cancelled,
             Abort::EngineEnds => CheckEnd::HandedBack,
         })
+    }
+
+    fn tell_of<T>(&self, call: &'static str, began: Instant, result: &Result<T, Failure>) {
+        self.watch.tell(|| Step::Asked {
+            call,
+            took: began.elapsed(),
+            failure: result.as_ref().err(),
+        });
     }
 
     fn back_off(&self, attempt: u32) -> Duration {

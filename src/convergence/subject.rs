@@ -13,6 +13,7 @@ use super::record::StoredRecord;
 use super::request::CheckRequest;
 use super::running::RunningCheck;
 use super::tracked::{Lock, Tracked};
+use super::witness::{Decision, Step};
 use crate::identity::RequestContext;
 use crate::plugins::questions::Questions;
 use crate::python::to_text;
@@ -119,6 +120,16 @@ impl Subjected {
             running,
             deadline,
         };
+        engine.watch.tell(|| Step::Definition {
+            before: self
+                .then
+                .resource(&self.tracked.row.name)
+                .map(ResourceDefinition::render_hot),
+            after: stack
+                .definition
+                .resource(&self.tracked.row.name)
+                .map(ResourceDefinition::render_hot),
+        });
         match (request.node.is_update, self.tracked.action) {
             (true, Action::Init) => self.create(&work).await,
             (true, _) => self.update(&work).await,
@@ -138,6 +149,9 @@ impl Subjected {
         let definition = self.definition(&then)?;
         if let Some(external_id) = definition.external_id(&scope).map_err(StackError::from)? {
             let metadata = definition.metadata(&scope).map_err(StackError::from)?;
+            work.decide(Decision::TakeOver, || {
+                format!("external_id is {}", to_text(&external_id))
+            });
             return self.operation(work, metadata).take_over(&to_text(&external_id)).await;
         }
         let properties = properties_of(self.resource_type, definition, &scope).map_err(StackError::from)?;
@@ -150,12 +164,22 @@ impl Subjected {
             .map_err(Failure::from)
             .map_err(|failure| self.failed(Action::Create, failure.class, failure.message))?;
         self.tracked.apply_properties(stored);
+        work.engine.watch.tell(|| Step::Properties {
+            before: None,
+            after: &properties,
+        });
+        work.decide(Decision::Create, || {
+            "the row is in INIT: nothing was made yet".to_owned()
+        });
         self.instance.properties = properties;
         self.operation(work, metadata).create().await
     }
 
     async fn update(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
         if let Some(replacement_id) = self.replaced_in_this_traversal(work).await? {
+            work.decide(Decision::GoOnWithReplacement, || {
+                format!("row {replacement_id} was made for it in this traversal")
+            });
             return Err(CheckEnd::Replaced(replacement_id));
         }
         let now = work.stack.definition.clone();
@@ -171,7 +195,11 @@ impl Subjected {
         let restrict = |action: &str| restricted.contains(&action);
         match find_type(now.template(), new_definition) {
             KnownType::Native(new_type) if std::ptr::eq(new_type, self.resource_type) => {}
-            _ => return self.replace_unless(restrict("replace"), work).await,
+            _ => {
+                let new_type = &new_definition.resource_type;
+                work.decide(Decision::Replace, || format!("it is to be of another type, {new_type}"));
+                return self.replace_unless(restrict("replace"), work).await;
+            }
         }
         self.tracked.row.replaced_by = None;
 
@@ -194,20 +222,35 @@ impl Subjected {
         self.find_names(&mut before, Names::FoundOrAsGiven).await;
         let observe = work.engine.services.settings.engine.observe_on_update || work.stack.converge;
         if observe && !frozen_then.properties.as_object().is_none_or(Map::is_empty) {
-            self.observe(&mut before).await?;
+            if let Err(end) = self.observe(&mut before).await {
+                work.decide(Decision::Replace, || "the object is not there any more".to_owned());
+                return Err(end);
+            }
         }
 
         let definition_changed = !frozen_now.says_the_same_as(&frozen_then);
+        work.engine.watch.tell(|| Step::Properties {
+            before: Some(&before),
+            after: &after,
+        });
         let needs_update = match self.needs_update(definition_changed, &after, &before).await {
-            Err(CheckEnd::Replace) => return self.replace_unless(restrict("replace"), work).await,
+            Err(CheckEnd::Replace) => {
+                let tracked = &self.tracked;
+                work.decide(Decision::Replace, || {
+                    format!("it is {}_{} and cannot be updated", tracked.action, tracked.status)
+                });
+                return self.replace_unless(restrict("replace"), work).await;
+            }
             other => other?,
         };
         if !needs_update {
+            work.decide(Decision::Unchanged, || "the definition says nothing new".to_owned());
             return self.note_unchanged(work).await;
         }
         if restrict("update") {
             return self.refuse_restricted("update", work).await;
         }
+        work.decide(Decision::Update, || what_differs(&after, &before, definition_changed));
         let requires = self.known.ids();
         let update = Update {
             after,
@@ -263,9 +306,13 @@ impl Subjected {
     async fn clean_up(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
         let template_id = work.stack.row.raw_template_id;
         if self.tracked.row.current_template_id == Some(template_id) {
+            work.decide(Decision::LeaveAlone, || "the stack's template still has it".to_owned());
             return Ok(());
         }
         if self.tracked.action == Action::Init {
+            work.decide(Decision::RemoveRow, || {
+                "it is in INIT: nothing was ever made".to_owned()
+            });
             work.engine.services.store.resource_delete(self.tracked.row.id).await?;
             return Ok(());
         }
@@ -279,6 +326,10 @@ impl Subjected {
             self.instance.properties = properties;
             let then = self.then.clone();
             let retain = self.definition(&then)?.deletion_policy() == DeletionPolicy::Retain;
+            match retain {
+                true => work.decide(Decision::Retain, || "its deletion policy is Retain".to_owned()),
+                false => work.decide(Decision::Delete, || "the stack's template does not have it".to_owned()),
+            }
             self.operation(work, Value::Null).delete(retain).await?;
         }
         self.release_replacement(work, template_id).await
@@ -325,6 +376,9 @@ impl Subjected {
         now: &FrozenDefinition,
     ) -> Result<(), CheckEnd> {
         if then.external_id == now.external_id {
+            work.decide(Decision::Unchanged, || {
+                "it stands for the same external object".to_owned()
+            });
             return self.note_unchanged(work).await;
         }
         let name = &self.tracked.row.name;
@@ -362,6 +416,7 @@ impl Subjected {
 
     async fn refuse_restricted(&mut self, action: &str, work: &Work<'_>) -> Result<(), CheckEnd> {
         let message = format!("{action} is restricted for resource.");
+        work.decide(Decision::Refuse, || message.clone());
         let services = &work.engine.services;
         self.tracked
             .add_event(services, Action::Update, Status::Failed, &message)
@@ -467,6 +522,7 @@ impl Subjected {
             ending: &work.engine.ending,
             deadline: work.deadline,
             metadata,
+            watch: &work.engine.watch,
         }
     }
 }
@@ -483,6 +539,21 @@ struct Work<'a> {
     receipt: &'a dyn Receipt,
     running: &'a RunningCheck,
     deadline: Instant,
+}
+
+impl Work<'_> {
+    fn decide(&self, what: Decision, why: impl FnOnce() -> String) {
+        self.engine.watch.decide(what, why);
+    }
+}
+
+fn what_differs(after: &Properties, before: &Properties, definition_changed: bool) -> String {
+    let changed: Vec<String> = after.changed_since(before).unwrap_or_default().into_iter().collect();
+    match (changed.is_empty(), definition_changed) {
+        (false, _) => format!("properties differ: {}", changed.join(", ")),
+        (true, true) => "the definition differs, but none of its values".to_owned(),
+        (true, false) => "the properties cannot be compared".to_owned(),
+    }
 }
 
 fn instance(

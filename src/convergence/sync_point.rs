@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::engine::{Convergence, Graph};
 use super::meeting::{Arrival, Meeting};
+use super::witness::Step;
 use crate::python::dumps;
 use crate::python::json_reader::loads;
 use crate::stack::error::StackError;
@@ -69,6 +70,11 @@ impl Convergence {
         let mut attempt = 0;
         loop {
             let Some(point) = store.sync_point_get(key).await? else {
+                self.watch.tell(|| Step::Arrived {
+                    at: key,
+                    missing: None,
+                    news: false,
+                });
                 return Ok(Arrived::NoSyncPoint);
             };
             let mut meeting = read(&point);
@@ -88,6 +94,11 @@ impl Convergence {
                 }
             }
             let missing = meeting.missing(expected.iter().copied());
+            self.watch.tell(|| Step::Arrived {
+                at: key,
+                missing: Some(&missing),
+                news,
+            });
             if let Some(first) = missing.first() {
                 tracing::debug!(entity = key.entity_id, missing = missing.len(), next = %first, "waiting");
                 return Ok(Arrived::Waiting);

@@ -14,6 +14,7 @@ use tracing::Instrument;
 use super::engine::{Convergence, Graph, graph_text};
 use super::graph::{ExistingResource, best_existing, traversal_graph};
 use super::propagate::cleanups_first;
+use super::witness::Decision;
 use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
 use crate::resource::state::{Action, Status};
@@ -68,6 +69,11 @@ impl Convergence {
     /// Begins a traversal. Returns once the stack is in its new state; the rest goes on in the background. False if
     /// another request has changed the stack in the meantime.
     pub async fn converge(&self, context: &RequestContext, stack: &mut Stack, plan: Plan) -> Result<bool, StackError> {
+        self.watch.decide(Decision::BeginTraversal, || plan.action.to_string());
+        if self.watch.rehearses() {
+            // It would start from rows that are not written.
+            return Ok(true);
+        }
         let Some(previous) = self.enter_traversal(context, stack, &plan).await? else {
             return Ok(false);
         };
