@@ -7,6 +7,7 @@ use thiserror::Error;
 use tokio_util::task::TaskTracker;
 
 use super::Daemon;
+use super::global_environment;
 use super::service_row::ServiceRow;
 use crate::clock::Clock;
 use crate::cloud::{Cloud, CloudOptions, TransportSetupError};
@@ -99,6 +100,7 @@ pub async fn connect(settings: Arc<Settings>, bus: Option<&Bus>, journal: Journa
     let database = DatabaseOptions::from_settings(&settings.database).ok_or(EngineError::NoDatabase)?;
     let store = Store::connect_watched(&database, clock.clone(), journal.clone()).await?;
     let encrypt = settings.engine.encrypt_parameters_and_properties;
+    let global = global_environment::read(&settings.engine.environment_dir).into_registry();
     let notifications = &settings.messaging.notifications;
     Ok(Services {
         engine_id: clock.new_uuid(),
@@ -110,7 +112,7 @@ pub async fn connect(settings: Arc<Settings>, bus: Option<&Bus>, journal: Journa
             None => Notifier::rehearsing(notifications, clock.clone(), journal.clone()),
         },
         cloud: Cloud::watched(CloudOptions::from(&*settings), clock.clone(), journal)?,
-        templates: Templates::new(store.clone(), key.clone(), encrypt),
+        templates: Templates::new(store.clone(), key.clone(), encrypt, global),
         background: TaskTracker::new(),
         key,
         settings,

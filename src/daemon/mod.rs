@@ -5,6 +5,7 @@
 //! finished or handed back, connections close.
 
 pub mod engine;
+pub mod global_environment;
 pub mod lifecycle;
 pub mod logging;
 pub mod service_row;

@@ -4,6 +4,7 @@
 //! is the one place that knows those habits: JSON text, `repr()` and `str()`, float text, literals, `==` across
 //! types, the `re` dialect and the quoting of URLs. It is pure and knows nothing of Heat.
 
+pub mod codec;
 pub mod json;
 pub mod json_reader;
 pub mod literal;

@@ -87,6 +87,8 @@ struct Translator<'a> {
     output: String,
     /// Flags in force, one entry for the whole pattern and one for each open group.
     flags: Vec<Flags>,
+    /// For each open group: where in the output it begins, if it only looks around.
+    lookarounds: Vec<Option<usize>>,
     group_names: HashSet<&'a str>,
     /// Whether anything but flags has been read.
     has_started: bool,
@@ -98,6 +100,7 @@ impl<'a> Translator<'a> {
             rest: pattern,
             output: String::with_capacity(pattern.len() + 16),
             flags: vec![Flags::default()],
+            lookarounds: Vec::new(),
             group_names: HashSet::new(),
             has_started: false,
         }
@@ -145,12 +148,7 @@ impl<'a> Translator<'a> {
                 '\\' => self.escape_outside_set()?,
                 '[' => self.set()?,
                 '(' => self.open_group()?,
-                ')' => {
-                    if self.flags.len() > 1 {
-                        self.flags.pop();
-                    }
-                    self.output.push(')');
-                }
+                ')' => self.close_group(),
                 '$' if self.flags().multiline => self.output.push('$'),
                 '$' => self.output.push_str("(?:(?=\\n?\\z))"),
                 '{' => self.brace(),
@@ -202,7 +200,7 @@ impl<'a> Translator<'a> {
         let Some(after_mark) = self.rest.strip_prefix('?') else {
             self.has_started = true;
             self.output.push('(');
-            self.flags.push(self.flags());
+            self.begin_group(self.flags(), None);
             return Ok(());
         };
         if after_mark.starts_with(|c: char| c.is_ascii_lowercase() || c == 'L' || c == '-') {
@@ -216,9 +214,10 @@ impl<'a> Translator<'a> {
             return Err(RegexError::GroupNameTwice(name.to_owned()));
         }
         // The rest of the opening ((?P<name>, (?<=, (?(1) and so on) means the same to both and is copied.
+        let looks_around = ["=", "!", "<=", "<!"].iter().any(|kind| after_mark.starts_with(kind));
+        self.begin_group(self.flags(), looks_around.then_some(self.output.len()));
         self.output.push_str("(?");
         self.rest = after_mark;
-        self.flags.push(self.flags());
         if after_mark.starts_with('(') {
             let condition = self.take_while(usize::MAX, |c| c != ')');
             self.output.push_str(condition);
@@ -227,6 +226,36 @@ impl<'a> Translator<'a> {
             }
         }
         Ok(())
+    }
+
+    fn begin_group(&mut self, flags: Flags, lookaround: Option<usize>) {
+        self.flags.push(flags);
+        self.lookarounds.push(lookaround);
+    }
+
+    fn close_group(&mut self) {
+        if self.flags.len() > 1 {
+            self.flags.pop();
+        }
+        self.output.push(')');
+        if let Some(start) = self.lookarounds.pop().flatten() {
+            self.repeated_lookaround(start);
+        }
+    }
+
+    /// Rust refuses to repeat what takes no text. Once is as good as often, and none at all is always possible.
+    fn repeated_lookaround(&mut self, start: usize) {
+        let may_be_left_out = match self.rest.chars().next() {
+            Some('*' | '?') => true,
+            Some('+') => false,
+            _ => return,
+        };
+        self.rest = &self.rest[1..];
+        self.rest = self.rest.strip_prefix(['?', '+']).unwrap_or(self.rest);
+        if may_be_left_out {
+            self.output.insert_str(start, "(?:");
+            self.output.push_str("|)");
+        }
     }
 
     /// `(?i)` for the whole pattern, `(?i-s:` for a group.
@@ -253,7 +282,7 @@ impl<'a> Translator<'a> {
         }
         if self.rest.starts_with(':') {
             self.has_started = true;
-            self.flags.push(flags);
+            self.begin_group(flags, None);
             self.output.push_str(&format!("(?{kept}"));
             return Ok(());
         }
@@ -448,6 +477,8 @@ mod tests {
             ("(a)?(?(1)b|c)", "c", true),
             ("[a b]+", "a b", true),
             ("\\-\\/\\.", "-/.", true),
+            ("a(?=b)*c", "ac", true),
+            ("a(?=b)+b", "ab", true),
         ] {
             assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
         }

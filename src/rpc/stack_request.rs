@@ -15,6 +15,7 @@ use crate::identity::RequestContext;
 use crate::python::to_text;
 use crate::python::value::class_name;
 use crate::resource::state::{Action, Status};
+use crate::stack::templates::Templates;
 use crate::stack::validate::{Thoroughness, validate_language, validate_resources};
 use crate::stack::{Stack, identity_of};
 use crate::store::{self, StackQuery};
@@ -53,7 +54,7 @@ impl TemplateArguments {
         })
     }
 
-    pub fn into_template(self) -> Result<Template, RequestError> {
+    pub fn into_template(self, templates: &Templates) -> Result<Template, RequestError> {
         let Self {
             template,
             mut environment,
@@ -66,7 +67,7 @@ impl TemplateArguments {
         }
         let template = Template::new(template, Environment::default(), files)?;
         merge(&mut environment, &environment_files, &template)?;
-        let environment = Environment::from_value(&Value::Object(environment))?;
+        let environment = templates.environment(&Value::Object(environment))?;
         Ok(template.with_environment(environment))
     }
 
@@ -113,21 +114,9 @@ fn is_wrong_map(value: &Value) -> bool {
     !value.is_object() && !value.is_null()
 }
 
-/// Whether a file is an environment that this engine can read. (Clients send JSON; YAML is what people write.)
-fn is_readable(content: Option<&Value>) -> bool {
-    match content {
-        Some(Value::String(text)) => serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok(),
-        // What is missing is complained about where it is used.
-        _ => true,
-    }
-}
-
 fn merge(environment: &mut Map<String, Value>, names: &[String], template: &Template) -> Result<(), RequestError> {
     if names.is_empty() {
         return Ok(());
-    }
-    if names.iter().any(|name| !is_readable(template.files().get(name))) {
-        return Err(NotServed::Feature("An environment file in YAML".to_owned()).into());
     }
     let mergeable = MergeableParameters::from(&parameters_of(template)?);
     Ok(merge_environment_files(
@@ -236,7 +225,7 @@ impl NewStackRequest {
         }
         Ok(Self {
             name: call.arguments.value("stack_name").cloned().unwrap_or_default(),
-            template: TemplateArguments::read(&call.arguments)?.into_template()?,
+            template: TemplateArguments::read(&call.arguments)?.into_template(&engine.services().templates)?,
             arguments,
         })
     }
@@ -345,7 +334,7 @@ impl UpdateRequest {
         } else if call.arguments.value("template_id").is_some() {
             return Err(NotServed::Feature("A nested stack".to_owned()).into());
         } else {
-            template_arguments.into_template()?
+            template_arguments.into_template(&engine.services().templates)?
         };
         check_size(engine, &template)?;
         Ok(Self {

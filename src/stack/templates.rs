@@ -9,10 +9,11 @@ use serde_json::{Map, Value};
 use super::error::StackError;
 use super::identifier::identity_of;
 use crate::identity::crypt::EncryptionKey;
+use crate::plugins;
 use crate::python::dumps;
 use crate::python::json_reader::loads;
 use crate::store::{self, NewRawTemplate, RawTemplate, Store};
-use crate::template::{Environment, Files, StackDefinition, Template};
+use crate::template::{Environment, Files, ResourceRegistry, StackDefinition, Template};
 
 /// How many are kept at a time; one may be as large as `max_template_size`.
 const KEPT_TEMPLATES: u64 = 200;
@@ -24,16 +25,19 @@ pub struct Templates {
     key: EncryptionKey,
     /// Encrypt hidden parameters (`encrypt_parameters_and_properties`).
     encrypt: bool,
+    /// What the operator has types stand for.
+    global: Arc<ResourceRegistry>,
     parsed: Cache<i64, Arc<Template>>,
     definitions: Cache<(String, i64), Arc<StackDefinition>>,
 }
 
 impl Templates {
-    pub fn new(store: Store, key: EncryptionKey, encrypt: bool) -> Self {
+    pub fn new(store: Store, key: EncryptionKey, encrypt: bool, global: Arc<ResourceRegistry>) -> Self {
         Self {
             store,
             key,
             encrypt,
+            global,
             parsed: Cache::new(KEPT_TEMPLATES),
             definitions: Cache::new(KEPT_DEFINITIONS),
         }
@@ -65,8 +69,14 @@ impl Templates {
         Ok(definition)
     }
 
+    /// An environment that a user gives, over what the operator has set.
+    pub fn environment(&self, given: &Value) -> Result<Environment, StackError> {
+        Ok(Environment::from_value(given)?.under(&self.global))
+    }
+
     /// Stores a template and gives the id of its row.
     pub async fn insert(&self, template: &Arc<Template>, definition: &StackDefinition) -> Result<i64, StackError> {
+        let template = &with_types_looked_up(template, definition);
         let mut environment = object(template.environment().to_stored());
         if self.encrypt {
             let hidden: Vec<String> = definition.parameters().hidden_names().map(str::to_owned).collect();
@@ -98,9 +108,24 @@ impl Templates {
             Some(files_id) => read(self.store.raw_template_files_get(files_id).await?.flatten().as_deref())?,
             None => read(row.files.as_deref())?,
         };
-        let environment = Environment::from_value(&Value::Object(environment))?;
+        let environment = self.environment(&Value::Object(environment))?;
         Ok(Template::new(body, environment, Files::from_value(files)?)?)
     }
+}
+
+/// The template with an environment that tells what the types of its resources stand for.
+fn with_types_looked_up(template: &Arc<Template>, definition: &StackDefinition) -> Arc<Template> {
+    let is_plugin = |name: &str| plugins::find(name).is_some();
+    let mut environment = template.environment().clone();
+    for resource in definition.resources().values() {
+        environment
+            .registry
+            .remember(&resource.resource_type, &resource.name, &is_plugin);
+    }
+    if environment == *template.environment() {
+        return template.clone();
+    }
+    Arc::new(Template::clone(template).with_environment(environment))
 }
 
 fn read(text: Option<&str>) -> Result<Value, StackError> {

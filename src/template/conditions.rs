@@ -10,7 +10,7 @@ use super::document::Template;
 use super::error::{Fault, ResolveError, TemplateError};
 use super::expression::{Context, Expression, ParseScope};
 use super::parameters::Parameters;
-use super::references::References;
+use super::references::{Facade, References};
 use crate::python::repr::to_text;
 use crate::python::value::class_name;
 
@@ -42,7 +42,7 @@ impl Conditions {
             }
         };
         let undecided = Self::default();
-        let references = ConditionScope::new(&undecided, parameters, template);
+        let references = ConditionScope::new(&undecided, parameters, template, None);
         let scope = ParseScope {
             version: template.version(),
             context: Context::Condition,
@@ -96,6 +96,7 @@ pub(super) struct ConditionScope<'a> {
     conditions: &'a Conditions,
     parameters: &'a Parameters,
     template: &'a Template,
+    facade: Option<&'a Facade>,
     decided: RefCell<HashMap<String, Progress>>,
     depth: Cell<usize>,
 }
@@ -110,11 +111,17 @@ enum Progress {
 const LONGEST_CHAIN: usize = 100;
 
 impl<'a> ConditionScope<'a> {
-    pub fn new(conditions: &'a Conditions, parameters: &'a Parameters, template: &'a Template) -> Self {
+    pub fn new(
+        conditions: &'a Conditions,
+        parameters: &'a Parameters,
+        template: &'a Template,
+        facade: Option<&'a Facade>,
+    ) -> Self {
         Self {
             conditions,
             parameters,
             template,
+            facade,
             decided: RefCell::default(),
             depth: Cell::new(0),
         }
@@ -171,6 +178,10 @@ impl References for ConditionScope<'_> {
 
     fn mappings(&self) -> Option<&Value> {
         self.template.mappings()
+    }
+
+    fn facade(&self) -> Option<&Facade> {
+        self.facade
     }
 
     fn has_resource(&self, name: &str) -> bool {

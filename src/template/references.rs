@@ -4,8 +4,17 @@ use serde_json::{Map, Value};
 
 use super::error::{Fault, ResolveError, TemplateError};
 use super::expression::AttributePath;
+use super::resource_definition::DeletionPolicy;
 use super::stack_definition::StackDefinition;
 use crate::python::to_text;
+
+/// The resource of the parent stack that a nested stack is made for, as the functions of the nested stack see it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Facade {
+    pub metadata: Value,
+    pub update_policy: Value,
+    pub deletion_policy: DeletionPolicy,
+}
 
 /// All that functions may ask for. What has a default is as while a template is read: nothing is known of resources.
 pub trait References {
@@ -21,6 +30,16 @@ pub trait References {
 
     /// The `Mappings` section.
     fn mappings(&self) -> Option<&Value> {
+        None
+    }
+
+    /// What a nested stack sees of its parent.
+    fn facade(&self) -> Option<&Facade> {
+        None
+    }
+
+    /// `None` where no cloud can be asked.
+    fn availability_zones(&self) -> Option<Vec<String>> {
         None
     }
 
@@ -80,6 +99,11 @@ pub trait ResourceStates: Sync {
     fn attributes(&self, resource: &str) -> Result<Map<String, Value>, AttributeFailure>;
 
     fn has_attribute(&self, resource: &str, attribute: &str) -> bool;
+
+    /// The availability zones of the cloud that the resources live in, if they are known.
+    fn availability_zones(&self) -> Option<Vec<String>> {
+        None
+    }
 }
 
 /// The states of a stack that has no resources yet.
@@ -147,6 +171,14 @@ impl References for Scope<'_> {
 
     fn mappings(&self) -> Option<&Value> {
         self.definition.template().mappings()
+    }
+
+    fn facade(&self) -> Option<&Facade> {
+        self.definition.facade()
+    }
+
+    fn availability_zones(&self) -> Option<Vec<String>> {
+        self.states.availability_zones()
     }
 
     fn has_resource(&self, name: &str) -> bool {

@@ -503,8 +503,10 @@ impl DefinitionReader<'_> {
         let policy = policy
             .resolve(self.scope.references)
             .map_err(|error| match error.fault {
-                Fault::Template(error) => error,
-                fault => TemplateError::invalid(fault.to_string()),
+                Fault::TypeError(_) | Fault::ValueError(_) | Fault::KeyError(_) => {
+                    TemplateError::invalid(error.fault.to_string())
+                }
+                _ => error.into(),
             })?;
         if policy.is_null() {
             return Ok(None);

@@ -11,7 +11,7 @@ use super::error::TemplateError;
 use super::expression::AttributePath;
 use super::outputs::{OutputDefinition, parse_outputs};
 use super::parameters::{Parameters, StackIdentity};
-use super::references::{ResourceStates, Scope};
+use super::references::{Facade, ResourceStates, Scope};
 use super::resource_definition::{ResourceDefinition, parse_resources};
 
 /// Parameters with their values, conditions decided, resources and outputs defined. Says nothing about what exists.
@@ -19,6 +19,7 @@ use super::resource_definition::{ResourceDefinition, parse_resources};
 pub struct StackDefinition {
     template: Arc<Template>,
     parameters: Parameters,
+    facade: Option<Facade>,
     conditions: Conditions,
     resources: IndexMap<String, ResourceDefinition>,
     /// Outputs that cannot be read do not keep a stack from being loaded.
@@ -33,6 +34,15 @@ pub type AttributesByResource = IndexMap<String, IndexSet<AttributePath>>;
 
 impl StackDefinition {
     pub fn new(template: Arc<Template>, identity: &StackIdentity) -> Result<Self, TemplateError> {
+        Self::behind(None, template, identity)
+    }
+
+    /// The definition of a nested stack, behind a resource of its parent.
+    pub fn behind(
+        facade: Option<Facade>,
+        template: Arc<Template>,
+        identity: &StackIdentity,
+    ) -> Result<Self, TemplateError> {
         let environment = template.environment();
         let parameters = Parameters::new(
             &template,
@@ -41,7 +51,7 @@ impl StackDefinition {
             &environment.parameter_defaults,
         )?;
         let conditions = Conditions::parse(&template, &parameters)?;
-        let scope = ConditionScope::new(&conditions, &parameters, &template);
+        let scope = ConditionScope::new(&conditions, &parameters, &template, facade.as_ref());
         let resources = parse_resources(&template, &scope)?;
         let outputs = parse_outputs(&template, &scope);
         drop(scope);
@@ -58,6 +68,7 @@ impl StackDefinition {
         Ok(Self {
             template,
             parameters,
+            facade,
             conditions,
             resources,
             outputs,
@@ -90,7 +101,11 @@ impl StackDefinition {
     }
 
     pub(super) fn condition_scope(&self) -> ConditionScope<'_> {
-        ConditionScope::new(&self.conditions, &self.parameters, &self.template)
+        ConditionScope::new(&self.conditions, &self.parameters, &self.template, self.facade.as_ref())
+    }
+
+    pub(super) fn facade(&self) -> Option<&Facade> {
+        self.facade.as_ref()
     }
 
     /// The resources whose conditions hold, in the order of the template.

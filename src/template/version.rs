@@ -28,6 +28,9 @@ const AWS_KEY: &str = "AWSTemplateFormatVersion";
 const HEAT_KEY: &str = "HeatTemplateFormatVersion";
 const HOT_KEY: &str = "heat_template_version";
 
+/// The keys with which a document may name its version.
+pub(super) const VERSION_KEYS: [&str; 3] = [AWS_KEY, HEAT_KEY, HOT_KEY];
+
 /// Every value that a version key may have.
 pub const VERSIONS: &[(&str, &str, TemplateVersion)] = &[
     (AWS_KEY, "2010-09-09", Aws20100909),
@@ -113,7 +116,7 @@ static CFN_KEYWORDS: Keywords = Keywords {
 impl TemplateVersion {
     /// The version that a document names, with its key and value as written.
     pub fn of(document: &Map<String, Value>) -> Result<(Self, String, String), TemplateError> {
-        let present: Vec<(&str, &str)> = [AWS_KEY, HEAT_KEY, HOT_KEY]
+        let present: Vec<(&str, &str)> = VERSION_KEYS
             .into_iter()
             .filter_map(|key| Some((key, document.get(key)?.as_str()?)))
             .collect();

@@ -23,12 +23,8 @@ AGREED = (
               'a text is no list of names; the oracle takes it for a list of letters'),
     Agreement('bad_templates_are_refused', '*reason', holding='r.Properties.value: Value must be a string',
               reason='not yet: the oracle writes the resource\'s name before the property in the stack\'s reason'),
-    Agreement('environment_files_are_merged', '*',
-              'not yet: YAML in environment files, which a Python engine reads where one lives; clients send JSON'),
-    *(Agreement(scenario, '*resource_registry.My::*', (
-        'the oracle writes back what it looked up in the registry, where a mapping for one resource then holds for all'))
-      for scenario in ('environment_maps_types', 'environment_maps_types_by_pattern')),
-    Agreement('environment_files_in_yaml', '*', 'not yet: environment files must be JSON, which is what the client sends'),
+    Agreement('environment_maps_types', '*resource_registry.My::*',
+              'the oracle writes back what it looked up for one resource, and has it hold for all from then on'),
     Agreement('validation', 'POST /validate?ignore_errors=x.body', holding='<HTTPBadRequest',
               reason='the oracle shows the address of a Python object'),
 )

@@ -1,73 +1,26 @@
 //! The template language against the oracle: the same probes go through Heat's own modules and through ours.
 //!
-//! `template/probes.json` holds the inputs, `template/oracle.py` runs Heat on them. A probe that only has a `snippet` is
-//! the value of an output in a stack of standard parameters and resources.
+//! `tests/conformance/language` holds the probes, what each side makes of them, and the differences that are agreed. Its
+//! `run` does the same with templates of a directory and with random ones.
+
+#[path = "../conformance/language/comparison.rs"]
+mod comparison;
+#[path = "../conformance/language/outcome.rs"]
+mod outcome;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use heat_engine::exception::RemoteException;
-use heat_engine::python::json::dumps_sorted;
 use heat_engine::python::json_reader::loads;
-use heat_engine::python::regex::PythonRegex;
-use heat_engine::python::repr::{repr_tuple, to_text};
-use heat_engine::python::{dumps, repr};
-use heat_engine::template::environment::{MergeableParameters, merge_environment_files};
-use heat_engine::template::{
-    AttributeFailure, AttributePath, Environment, Files, OutputDefinition, Parameters, RegisteredType, ResolveError,
-    ResourceDefinition, ResourceStates, StackDefinition, StackIdentity, Template, TemplateError,
-};
-use serde_json::{Map, Value, json};
 
 use crate::lab::Lab;
 
-/// Probes whose outcome differs on purpose, and why. A star stands for a version.
-const DIFFERENCES: &[(&str, &str)] = &[
-    (
-        "get_resource list",
-        "an output with a senseless reference needs nothing; Heat fails with a TypeError",
-    ),
-    (
-        "get_attr * not made",
-        "an assertion in Heat, which never validates before it knows the resources",
-    ),
-    (
-        "get_attr * null attribute",
-        "what is no attribute name is not asked of a node",
-    ),
-    ("get_attr * number attribute", "as above"),
-    (
-        "get_attr * list attribute",
-        "as above; Heat's collection of attributes fails",
-    ),
-    ("get_attr * map path", "as above"),
-    ("map_replace map", "a KeyError of 0 in Heat, the usage in ours"),
-    ("digest one euro", "UnicodeEncodeError is a ValueError"),
-    ("digest two euros", "UnicodeEncodeError is a ValueError"),
-    ("template list resource", "Heat fails to join numbers"),
-    ("parameter label number", "a label is text"),
-    (
-        "environment full",
-        "in Heat, looking up a mapping of one resource changes the registry for all",
-    ),
-    ("regex \\N{DIGIT ONE}", "names of characters are not known"),
-    ("environment wildcards", "a circle ends as a RecursionError in Heat"),
-];
-
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        Some((start, end)) => name.starts_with(start) && name.ends_with(end),
-        None => pattern == name,
-    }
-}
-
 #[test]
 fn the_language_is_heats() {
-    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/template");
+    let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/conformance/language");
     let oracle = std::fs::read_to_string(directory.join("oracle.py")).expect("oracle.py is there");
-    let probes = directory.join("probes.json");
-    let output = Lab::get().python(&oracle, &[probes.to_str().expect("a UTF-8 path")]);
+    let catalogue = directory.join("probes");
+    let output = Lab::get().python(&oracle, &[catalogue.to_str().expect("a UTF-8 path")]);
     assert!(
         output.status.success(),
         "oracle.py failed: {}",
@@ -75,358 +28,31 @@ fn the_language_is_heats() {
     );
     let results = loads(&String::from_utf8_lossy(&output.stdout)).expect("oracle.py prints JSON");
     let results = results.as_array().expect("a list of outcomes");
+    let agreements = comparison::agreements();
     let mut reports = Vec::new();
     let mut seen = HashSet::new();
     for result in results {
         let (probe, expected) = (&result["probe"], &result["outcome"]);
         let name = probe["name"].as_str().unwrap_or_default();
-        let mut differences = Vec::new();
-        compare("", expected, &outcome(probe), &mut differences);
+        let ours = outcome::outcome(probe);
+        let differences = comparison::differences(expected, &ours);
         if differences.is_empty() {
             continue;
         }
-        match DIFFERENCES.iter().find(|(pattern, _)| matches(pattern, name)) {
-            Some((pattern, _)) => drop(seen.insert(pattern)),
+        match agreements.iter().find(|agreement| agreement.covers(name, &ours)) {
+            Some(agreement) => drop(seen.insert(&agreement.pattern)),
             None => reports.push(format!("{name}: {}", differences.join("\n    "))),
         }
     }
-    let gone = DIFFERENCES.iter().filter(|(pattern, _)| !seen.contains(pattern));
-    reports.extend(gone.map(|(pattern, _)| format!("{pattern}: listed as a difference, but equal")));
-    println!("{} probes, {} differences on purpose", results.len(), DIFFERENCES.len());
+    let gone = agreements
+        .iter()
+        .filter(|agreement| !agreement.is_for_generated() && !seen.contains(&agreement.pattern));
+    reports.extend(gone.map(|agreement| format!("{}: listed as a difference, but equal", agreement.pattern)));
+    println!("{} probes, {} differences on purpose", results.len(), seen.len());
     assert!(
         reports.is_empty(),
         "{} differences:\n{}",
         reports.len(),
         reports.join("\n")
     );
-}
-
-/// Compares what our side tells; what it does not tell (because the stack could not even be read) is not compared.
-fn compare(place: &str, expected: &Value, ours: &Value, differences: &mut Vec<String>) {
-    match (expected, ours) {
-        (Value::Object(expected), Value::Object(ours)) if !ours.contains_key("ok") && !ours.contains_key("error") => {
-            for (key, value) in ours {
-                let expected = expected.get(key).unwrap_or(&Value::Null);
-                compare(&format!("{place}/{key}"), expected, value, differences);
-            }
-        }
-        (Value::Object(expected), Value::Object(ours)) if expected.contains_key("ok") && ours.contains_key("ok") => {
-            compare(place, &expected["ok"], &ours["ok"], differences);
-        }
-        _ if dumps(expected) == dumps(ours) => {}
-        // What is wrong with a pattern is said in other words.
-        _ if expected["error"][0] == "error" && ours["error"][0] == "error" => {}
-        _ => differences.push(format!(
-            "{place}\n      Heat: {}\n      ours: {}",
-            dumps(expected),
-            dumps(ours)
-        )),
-    }
-}
-
-fn outcome(probe: &Value) -> Value {
-    let result = match probe["kind"].as_str().unwrap_or("stack") {
-        "stack" => stack_outcome(probe),
-        "environment" => environment_outcome(probe),
-        "merge" => merge_outcome(probe),
-        "immutable" => immutable_outcome(probe),
-        "python" => Ok(python_outcome(&probe["value"])),
-        "regex" => regex_outcome(probe),
-        other => panic!("unknown kind of probe: {other}"),
-    };
-    attempt(result)
-}
-
-fn attempt(result: Result<Value, TemplateError>) -> Value {
-    match result {
-        Ok(value) => json!({"ok": value}),
-        Err(error) => json!({"error": [error.class_name(), error.to_string()]}),
-    }
-}
-
-fn attempt_resolving(result: Result<Value, ResolveError>) -> Value {
-    match result {
-        Ok(value) => json!({"ok": value}),
-        Err(error) => json!({"error": [error.class_name(), error.to_string()]}),
-    }
-}
-
-struct States<'a>(&'a Value);
-
-impl States<'_> {
-    fn attributes_of(&self, resource: &str) -> Map<String, Value> {
-        self.0[resource]["attributes"].as_object().cloned().unwrap_or_default()
-    }
-}
-
-impl ResourceStates for States<'_> {
-    fn state(&self, resource: &str) -> Option<(&str, &str)> {
-        let state = self.0.get(resource)?;
-        Some((state["action"].as_str()?, state["status"].as_str()?))
-    }
-
-    fn reference_id(&self, resource: &str) -> Option<Value> {
-        self.0.get(resource).map(|state| state["reference_id"].clone())
-    }
-
-    fn attribute(&self, resource: &str, attribute: &AttributePath) -> Result<Value, AttributeFailure> {
-        let key = if attribute.path.is_empty() {
-            attribute.name.clone()
-        } else {
-            let mut parts = vec![Value::from(attribute.name.as_str())];
-            parts.extend(attribute.path.iter().cloned());
-            format!("tuple:{}", repr_tuple(&parts))
-        };
-        self.attributes_of(resource)
-            .get(&key)
-            .cloned()
-            .ok_or(AttributeFailure::Unknown)
-    }
-
-    fn attributes(&self, resource: &str) -> Result<Map<String, Value>, AttributeFailure> {
-        Ok(self
-            .attributes_of(resource)
-            .into_iter()
-            .filter(|(key, _)| !key.starts_with("tuple:"))
-            .collect())
-    }
-
-    fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
-        let prefix = format!("tuple:({},", repr(&Value::from(attribute)));
-        self.attributes_of(resource)
-            .keys()
-            .any(|key| key == attribute || key.starts_with(&prefix))
-    }
-}
-
-fn stack_outcome(probe: &Value) -> Result<Value, TemplateError> {
-    let environment = Environment::from_value(&probe["environment"])?;
-    let files = Files::from_value(probe["files"].clone())?;
-    let template = Arc::new(Template::new(probe["template"].clone(), environment, files)?);
-    let identity = StackIdentity {
-        stack_id: "id".to_owned(),
-        stack_name: "stack".to_owned(),
-        project_id: "tenant".to_owned(),
-        arn: "arn:openstack:heat::tenant:stacks/stack/id".to_owned(),
-    };
-    let parameters = Parameters::new(
-        &template,
-        &identity,
-        &template.environment().parameters,
-        &template.environment().parameter_defaults,
-    )?;
-    let mut outcome = json!({
-        "validate": attempt(template.validate().map(|()| Value::Null)),
-        "parameters": parameters_outcome(&parameters),
-        "parameters_validate": attempt(parameters.validate(true).and_then(|custom| match custom.first() {
-            Some(check) => Err(check.unknown()),
-            None => Ok(Value::Null),
-        })),
-        "groups": attempt(template.validate_parameter_groups().map(|()| Value::Null)),
-    });
-    let states = States(&probe["states"]);
-    match StackDefinition::new(Arc::clone(&template), &identity) {
-        Ok(definition) => {
-            let scope = definition.scope(&states);
-            outcome["conditions"] = attempt(definition.conditions().validate(&scope).map(|()| Value::Null));
-            let resources = definition.resources().values();
-            let resources: Map<String, Value> = resources
-                .map(|resource| (resource.name.clone(), resource_outcome(resource, &definition, &states)))
-                .collect();
-            outcome["resources"] = json!({"ok": resources});
-            outcome["outputs"] = attempt(definition.outputs().map(|outputs| {
-                let outputs = outputs.values();
-                outputs
-                    .map(|output| (output.name.clone(), output_outcome(output, &definition, &states)))
-                    .collect()
-            }));
-        }
-        Err(error) => outcome["resources"] = attempt(Err(error)),
-    }
-    Ok(outcome)
-}
-
-fn parameters_outcome(parameters: &Parameters) -> Value {
-    parameters
-        .iter()
-        .map(|parameter| {
-            let told = json!({
-                "value": attempt_resolving(parameter.value()),
-                "shown": attempt_resolving(parameter.display().map(Value::from)),
-                "hidden": parameter.is_hidden(),
-                "label": parameter.label(),
-                "described": {"ok": parameter.describe()},
-            });
-            (parameter.name.clone(), told)
-        })
-        .collect()
-}
-
-fn sorted_attributes(attributes: Vec<(String, AttributePath)>) -> Value {
-    let mut attributes: Vec<Value> = attributes
-        .into_iter()
-        .map(|(resource, attribute)| {
-            let mut parts = vec![Value::from(resource), Value::from(attribute.name)];
-            parts.extend(attribute.path);
-            Value::Array(parts)
-        })
-        .collect();
-    attributes.sort_by_key(dumps);
-    attributes.dedup();
-    Value::Array(attributes)
-}
-
-fn resource_outcome(resource: &ResourceDefinition, definition: &StackDefinition, states: &States<'_>) -> Value {
-    let scope = definition.scope(states);
-    let required = resource.required_resource_names(&scope).map(|names| {
-        let mut names: Vec<String> = names.into_iter().collect();
-        names.sort_unstable();
-        Value::from(names)
-    });
-    let frozen = resource.freeze(&scope, None).map(|frozen| {
-        json!({
-            "properties": frozen.properties,
-            "metadata": frozen.metadata,
-            "update_policy": frozen.update_policy,
-            "external_id": frozen.external_id,
-            "deletion_policy": frozen.deletion_policy.as_str(),
-        })
-    });
-    json!({
-        "type": resource.resource_type,
-        "required": attempt_resolving(required),
-        "attributes": {"ok": sorted_attributes(resource.attributes(&scope))},
-        "frozen": attempt_resolving(frozen),
-        "hot": {"ok": resource.render_hot()},
-    })
-}
-
-fn output_outcome(output: &OutputDefinition, definition: &StackDefinition, states: &States<'_>) -> Value {
-    let scope = definition.scope(states);
-    // Heat's check names the place inside the output only.
-    let validated = output
-        .validate(definition.template(), &scope)
-        .map_err(|error| match error {
-            TemplateError::StackValidationFailed { error, path, message } => {
-                let path = [vec!["Value".to_owned()], path[3..].to_vec()].concat();
-                TemplateError::StackValidationFailed { error, path, message }
-            }
-            other => other,
-        });
-    let mut required = output.required_resource_names(&scope);
-    required.sort_unstable();
-    json!({
-        "description": {"ok": output.description()},
-        "value": attempt_resolving(output.value(&scope)),
-        "validate": attempt(validated.map(|()| Value::Null)),
-        "required": {"ok": required},
-        "attributes": {"ok": sorted_attributes(output.attributes(&scope))},
-    })
-}
-
-fn pairs(list: &Value) -> Vec<(&str, Option<&str>)> {
-    let pairs = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    pairs
-        .iter()
-        .map(|pair| (pair[0].as_str().unwrap_or_default(), pair[1].as_str()))
-        .collect()
-}
-
-fn environment_outcome(probe: &Value) -> Result<Value, TemplateError> {
-    let mut environment = Environment::from_value(&probe["environment"])?;
-    for addition in probe["load"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        environment.load(addition)?;
-    }
-    let is_plugin = |name: &str| {
-        [
-            "OS::Heat::None",
-            "OS::Heat::Value",
-            "OS::Heat::TestResource",
-            "OS::Nova::Server",
-        ]
-        .contains(&name)
-    };
-    let registry = &environment.registry;
-    let types: Vec<Value> = pairs(&probe["types"])
-        .into_iter()
-        .map(|(resource_type, resource)| {
-            attempt(
-                registry
-                    .resolve(resource_type, resource, &is_plugin)
-                    .map(|found| match found {
-                        RegisteredType::Plugin(name) => json!(["Plugin", name]),
-                        RegisteredType::Template(name) => json!(["Template", name]),
-                    }),
-            )
-        })
-        .collect();
-    let hooks: Vec<bool> = pairs(&probe["hooks"])
-        .into_iter()
-        .map(|(resource, hook)| registry.has_hook(resource, hook.unwrap_or_default()))
-        .collect();
-    let restricted: Vec<Vec<&str>> = probe["restricted"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-        .iter()
-        .map(|name| registry.restricted_actions(name.as_str().unwrap_or_default()))
-        .collect();
-    Ok(json!({"stored": environment.to_stored(), "types": types, "hooks": hooks, "restricted": restricted}))
-}
-
-fn parameters_of(schema: &Value, values: &Map<String, Value>) -> Result<Parameters, TemplateError> {
-    let body = json!({"heat_template_version": "2018-08-31", "parameters": schema});
-    let template = Template::new(body, Environment::default(), Files::default())?;
-    Parameters::new(&template, &StackIdentity::default(), values, &Map::new())
-}
-
-fn merge_outcome(probe: &Value) -> Result<Value, TemplateError> {
-    let parameters = parameters_of(&probe["parameters"], &Map::new())?;
-    let contents = probe["files"].as_object().cloned().unwrap_or_default();
-    let names: Vec<String> = contents.keys().cloned().collect();
-    let files = contents
-        .into_iter()
-        .map(|(name, content)| (name, Value::from(dumps(&content))))
-        .collect();
-    let mut environment = probe["environment"].as_object().cloned().unwrap_or_default();
-    merge_environment_files(
-        &mut environment,
-        &names,
-        &Files::from_value(Value::Object(files))?,
-        &MergeableParameters::from(&parameters),
-    )?;
-    Ok(Value::Object(environment))
-}
-
-fn immutable_outcome(probe: &Value) -> Result<Value, TemplateError> {
-    let side = |name: &str| {
-        let values = probe[name]["values"].as_object().cloned().unwrap_or_default();
-        parameters_of(&probe[name]["schema"], &values).map(|parameters| (parameters, values))
-    };
-    let ((old, _), (new, given)) = (side("old")?, side("new")?);
-    match old.refuse_immutable_changes(&new, &given) {
-        Ok(()) => Ok(json!([])),
-        Err(TemplateError::ImmutableParameterModified { keys }) => Ok(keys.split(", ").collect()),
-        Err(other) => Err(other),
-    }
-}
-
-fn python_outcome(value: &Value) -> Value {
-    json!({"json": dumps(value), "sorted": dumps_sorted(value), "repr": repr(value), "str": to_text(value)})
-}
-
-/// Where each match ends, in characters.
-fn regex_outcome(probe: &Value) -> Result<Value, TemplateError> {
-    let pattern = probe["pattern"].as_str().unwrap_or_default();
-    let regex = PythonRegex::compile(pattern).map_err(|error| TemplateError::Python {
-        class: "error",
-        message: error.to_string(),
-    })?;
-    let texts = probe["texts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let ends = texts.iter().map(|text| {
-        let text = text.as_str().unwrap_or_default();
-        let end = regex.match_end(text).expect("few steps");
-        json!(end.map(|end| text[..end].chars().count()))
-    });
-    Ok(ends.collect())
 }

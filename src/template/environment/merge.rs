@@ -10,6 +10,7 @@ use crate::python::value::{class_name, is_true};
 use crate::template::error::TemplateError;
 use crate::template::files::Files;
 use crate::template::parameters::{ParameterType, Parameters};
+use crate::template::reading::read_environment;
 
 const STRATEGIES: &str = "parameter_merge_strategies";
 const SECTIONS: [&str; 6] = [
@@ -98,11 +99,20 @@ fn read_file(name: &str, files: &Files) -> Result<Map<String, Value>, TemplateEr
     })?;
     let environment = match content {
         Value::Null => Value::Object(Map::new()),
-        Value::String(text) => loads(text).map_err(|_| TemplateError::NotSupported {
-            feature: format!("The environment file \"{name}\" that is not JSON"),
-        })?,
-        other => other.clone(),
+        Value::String(text) => return read_environment(text),
+        // PyYAML takes no other kind of value for a document.
+        other => {
+            return Err(TemplateError::Python {
+                class: "AttributeError",
+                message: format!("'{}' object has no attribute 'read'", class_name(other)),
+            });
+        }
     };
+    checked_sections(environment)
+}
+
+/// An environment, if all of its sections are known and none is empty.
+pub(in crate::template) fn checked_sections(environment: Value) -> Result<Map<String, Value>, TemplateError> {
     let Value::Object(sections) = environment else {
         return Err(TemplateError::value_error(
             "The environment is not a valid YAML mapping data type.",

@@ -1,7 +1,10 @@
 //! Environments: what a user says beside the template.
 
+mod global;
 mod merge;
 mod registry;
+
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -9,6 +12,8 @@ use super::error::TemplateError;
 use super::parameters::REDACTED;
 use crate::python::value::class_name;
 
+pub use global::GlobalEnvironment;
+pub(super) use merge::checked_sections;
 pub use merge::{MergeableParameters, merge_environment_files};
 pub use registry::{RegisteredType, ResourceRegistry};
 
@@ -86,6 +91,13 @@ impl Environment {
             PARAMETER_DEFAULTS: self.parameter_defaults,
             EVENT_SINKS: self.event_sinks,
         })
+    }
+
+    /// This environment where the operator has set something for all stacks.
+    #[must_use]
+    pub fn under(mut self, global: &Arc<ResourceRegistry>) -> Self {
+        self.registry = self.registry.before(Arc::clone(global));
+        self
     }
 
     /// Adds another environment on top.

@@ -3,6 +3,8 @@
 //! The registry maps names to names, by exact type, by wildcard and for single resources; it also holds hooks and
 //! restricted actions of resources. Which types there are is not known here.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
@@ -41,12 +43,33 @@ enum Entry {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResourceRegistry {
     entries: IndexMap<String, Entry>,
+    /// The operator's registry, which holds where this one says nothing.
+    global: Option<Arc<ResourceRegistry>>,
 }
 
 impl Default for ResourceRegistry {
     fn default() -> Self {
         Self {
             entries: IndexMap::from([(RESOURCES.to_owned(), Entry::Section(IndexMap::new()))]),
+            global: None,
+        }
+    }
+}
+
+/// A mapping that applies to a type.
+struct Candidate<'a> {
+    pattern: &'a str,
+    target: &'a str,
+    is_for_resource: bool,
+}
+
+impl Candidate<'_> {
+    fn target_for(&self, resource_type: &str) -> String {
+        match (self.pattern.strip_suffix('*'), self.target.strip_suffix('*')) {
+            (Some(prefix), Some(new_prefix)) => {
+                format!("{new_prefix}{}", resource_type.strip_prefix(prefix).unwrap_or_default())
+            }
+            _ => self.target.to_owned(),
         }
     }
 }
@@ -61,6 +84,23 @@ impl ResourceRegistry {
         load_section(&mut self.entries, registry, DEEPEST_NESTING)
     }
 
+    #[must_use]
+    pub fn before(mut self, global: Arc<ResourceRegistry>) -> Self {
+        self.global = Some(global);
+        self
+    }
+
+    /// Writes down what a type is mapped to by a pattern or by the operator, as Heat does whenever it has looked a type
+    /// up: a stack keeps to its types even if the operator changes what they stand for. What is mapped for a single resource
+    /// is left alone. (Heat writes that down too, and has it hold for all resources from then on.)
+    pub fn remember(&mut self, resource_type: &str, resource_name: &str, is_plugin: &dyn Fn(&str) -> bool) {
+        let mut used = Vec::new();
+        self.resolve_within(resource_type, Some(resource_name), is_plugin, LONGEST_CHAIN, &mut used);
+        for (name, target) in used {
+            self.entries.insert(name, Entry::Mapping(Value::String(target)));
+        }
+    }
+
     pub fn to_value(&self) -> Value {
         section_to_value(&self.entries)
     }
@@ -72,7 +112,7 @@ impl ResourceRegistry {
         resource_name: Option<&str>,
         is_plugin: &dyn Fn(&str) -> bool,
     ) -> Result<RegisteredType, TemplateError> {
-        self.resolve_within(resource_type, resource_name, is_plugin, LONGEST_CHAIN)
+        self.resolve_within(resource_type, resource_name, is_plugin, LONGEST_CHAIN, &mut Vec::new())
             .ok_or_else(|| TemplateError::EntityNotFound {
                 entity: "Resource Type".to_owned(),
                 name: resource_type.to_owned(),
@@ -95,29 +135,36 @@ impl ResourceRegistry {
             .map_err(|error| TemplateError::invalid(error.to_string()))
     }
 
+    /// `used` collects the mappings of this registry and the operator's that led to a type of the engine.
     fn resolve_within(
         &self,
         resource_type: &str,
         resource_name: Option<&str>,
         is_plugin: &dyn Fn(&str) -> bool,
         steps_left: usize,
+        used: &mut Vec<(String, String)>,
     ) -> Option<RegisteredType> {
         if is_template_name(resource_type) {
             return Some(RegisteredType::Template(resource_type.to_owned()));
         }
         let steps_left = steps_left.checked_sub(1)?;
-        for (pattern, target) in self.candidates(resource_type, resource_name) {
-            if is_template_name(target) {
-                return Some(RegisteredType::Template(target.to_owned()));
+        let own = self.candidates(resource_type, resource_name).into_iter();
+        let global = self.global.as_deref().into_iter();
+        let global = global.flat_map(|global| {
+            let candidates = global.candidates(resource_type, resource_name).into_iter();
+            candidates.map(move |candidate| (global, candidate))
+        });
+        for (registry, candidate) in own.map(|candidate| (self, candidate)).chain(global) {
+            if is_template_name(candidate.target) {
+                return Some(RegisteredType::Template(candidate.target.to_owned()));
             }
-            let target = match (pattern.strip_suffix('*'), target.strip_suffix('*')) {
-                (Some(prefix), Some(new_prefix)) => {
-                    format!("{new_prefix}{}", resource_type.strip_prefix(prefix).unwrap_or_default())
-                }
-                _ => target.to_owned(),
-            };
-            let found = self.resolve_within(&target, resource_name, is_plugin, steps_left);
+            // What the operator maps to is looked up among what the operator maps.
+            let target = candidate.target_for(resource_type);
+            let found = registry.resolve_within(&target, resource_name, is_plugin, steps_left, used);
             if found.is_some() {
+                if !candidate.is_for_resource {
+                    used.push((resource_type.to_owned(), candidate.target.to_owned()));
+                }
                 return found;
             }
         }
@@ -125,7 +172,7 @@ impl ResourceRegistry {
     }
 
     /// The mappings that apply to a type, the most specific first: those for the one resource, then the others by name.
-    fn candidates<'a>(&'a self, resource_type: &str, resource_name: Option<&str>) -> Vec<(&'a str, &'a str)> {
+    fn candidates<'a>(&'a self, resource_type: &str, resource_name: Option<&str>) -> Vec<Candidate<'a>> {
         let for_resource = resource_name
             .and_then(|name| self.resource_sections()?.get(name))
             .and_then(|entry| match entry {
@@ -138,11 +185,16 @@ impl ResourceRegistry {
             .filter(|(name, entry)| name.as_str() == resource_type || applies_as_wildcard(name, entry, resource_type))
             .collect();
         general.sort_by_key(|(name, _)| *name);
+        let for_resource = for_resource.into_iter().map(|entry| (entry, true));
+        let general = general.into_iter().map(|entry| (entry, false));
         for_resource
-            .into_iter()
             .chain(general)
-            .filter_map(|(name, entry)| match entry {
-                Entry::Mapping(Value::String(target)) => Some((name.as_str(), target.as_str())),
+            .filter_map(|((name, entry), is_for_resource)| match entry {
+                Entry::Mapping(Value::String(target)) => Some(Candidate {
+                    pattern: name,
+                    target,
+                    is_for_resource,
+                }),
                 _ => None,
             })
             .collect()
@@ -423,6 +475,32 @@ mod tests {
             resolve("My::Missing", None).unwrap_err().to_string(),
             "The Resource Type (My::Missing) could not be found."
         );
+    }
+
+    #[test]
+    fn the_operators_mappings_hold_where_the_user_says_nothing() {
+        let global = Arc::new(registry(
+            json!({"Old::*": "OS::Heat::*", "My::A": "OS::Nova::Server", "My::T": "t.yaml"}),
+        ));
+        let mut registry = registry(json!({"My::A": "OS::Heat::None", "My::P*": "Old::*"})).before(global);
+        let resolve = |registry: &ResourceRegistry, name: &str| registry.resolve(name, None, &is_plugin).unwrap();
+        let plugin = |name: &str| RegisteredType::Plugin(name.to_owned());
+        assert_eq!(resolve(&registry, "My::A"), plugin("OS::Heat::None"));
+        assert_eq!(resolve(&registry, "Old::Value"), plugin("OS::Heat::Value"));
+        assert_eq!(resolve(&registry, "My::PValue"), plugin("OS::Heat::Value"));
+        assert_eq!(
+            resolve(&registry, "My::T"),
+            RegisteredType::Template("t.yaml".to_owned())
+        );
+
+        registry.remember("Old::Value", "r", &is_plugin);
+        registry.remember("OS::Heat::None", "r", &is_plugin);
+        registry.remember("My::T", "r", &is_plugin);
+        assert_eq!(
+            registry.to_value(),
+            json!({"resources": {}, "My::A": "OS::Heat::None", "My::P*": "Old::*", "Old::Value": "OS::Heat::*"})
+        );
+        assert_eq!(resolve(&registry, "Old::Value"), plugin("OS::Heat::Value"));
     }
 
     #[test]

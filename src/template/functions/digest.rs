@@ -5,6 +5,7 @@ use serde_json::Value;
 use sha1::Sha1;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
+use crate::python::codec::check_encodable;
 use crate::template::error::{Fault, ResolveError};
 use crate::template::expression::{Expression, Resolver};
 
@@ -44,24 +45,6 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 /// Python encodes the text as Latin-1 and refuses what does not fit.
 fn latin1(text: &str) -> Result<Vec<u8>, Fault> {
-    let does_not_fit = |character: &char| u32::from(*character) > 0xff;
-    let Some(start) = text.chars().position(|character| does_not_fit(&character)) else {
-        return Ok(text.chars().map(|character| character as u8).collect());
-    };
-    let run: Vec<char> = text.chars().skip(start).take_while(does_not_fit).collect();
-    let what = match run.as_slice() {
-        [character] => {
-            let code = u32::from(*character);
-            let escape = if code > 0xffff {
-                format!("\\U{code:08x}")
-            } else {
-                format!("\\u{code:04x}")
-            };
-            format!("character '{escape}' in position {start}")
-        }
-        several => format!("characters in position {start}-{}", start + several.len() - 1),
-    };
-    Err(Fault::ValueError(format!(
-        "'latin-1' codec can't encode {what}: ordinal not in range(256)"
-    )))
+    check_encodable(text, "latin-1", 0x100).map_err(|error| Fault::ValueError(error.to_string()))?;
+    Ok(text.chars().map(|character| character as u8).collect())
 }

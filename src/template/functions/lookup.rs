@@ -310,3 +310,16 @@ pub(super) fn check_facade(cfn: bool, name: &str, arguments: &Expression) -> Res
         allowed.join(", ")
     )))
 }
+
+/// What the resource in front of a nested stack says.
+pub(super) fn facade(arguments: &Expression, resolver: &Resolver<'_>) -> Result<Value, ResolveError> {
+    let asked = arguments.as_text().unwrap_or_default().to_lowercase().replace('_', "");
+    let facade = resolver.references.facade();
+    // A stack that is not nested has none, as Python finds out the hard way.
+    let missing = |attribute: &str| Fault::AttributeError(format!("'NoneType' object has no attribute '{attribute}'"));
+    match asked.as_str() {
+        "metadata" => Ok(facade.ok_or_else(|| missing("metadata_get"))?.metadata.clone()),
+        "updatepolicy" => Ok(facade.ok_or_else(|| missing("t"))?.update_policy.clone()),
+        _ => Ok(facade.ok_or_else(|| missing("t"))?.deletion_policy.as_str().into()),
+    }
+}

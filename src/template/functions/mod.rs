@@ -293,7 +293,8 @@ pub(crate) fn validate(call: &Call, references: &dyn References) -> Result<(), F
         Function::GetAttribute(_) => lookup::validate_attribute(call, references),
         Function::Repeat(_) => repeat::validate(call),
         Function::MakeUrl => urls::validate(call),
-        function if !is_built(function) => Err(not_built(&call.name)),
+        // The zones are not asked for before they are needed.
+        Function::Yaql => Err(not_built(&call.name)),
         _ => Ok(()),
     }
 }
@@ -334,11 +335,12 @@ pub(crate) fn resolve(call: &Call, resolver: &Resolver<'_>) -> Result<Option<Val
             name.to_owned(),
             arguments.render(),
         )]))),
-        Function::ResourceFacade { .. }
-        | Function::GetAvailabilityZones
-        | Function::Yaql
-        | Function::Ref
-        | Function::Invalid => Err(not_built(name).into()),
+        Function::ResourceFacade { .. } => lookup::facade(arguments, resolver),
+        Function::GetAvailabilityZones => match resolver.references.availability_zones() {
+            Some(zones) => Ok(zones.into()),
+            None => Err(not_built(name).into()),
+        },
+        Function::Yaql | Function::Ref | Function::Invalid => Err(not_built(name).into()),
     }?;
     resolver.spend(weight(&value))?;
     Ok(Some(value))
@@ -369,10 +371,7 @@ pub(crate) fn referenced_attribute(call: &Call, resolver: &Resolver<'_>) -> Opti
 
 /// Whether this engine can compute a function.
 fn is_built(function: Function) -> bool {
-    !matches!(
-        function,
-        Function::Yaql | Function::GetAvailabilityZones | Function::ResourceFacade { .. }
-    )
+    !matches!(function, Function::Yaql | Function::GetAvailabilityZones)
 }
 
 /// The functions of a version that are used in a document although this engine cannot compute them.

@@ -1,20 +1,26 @@
 """Runs probes through the oracle's own modules and prints what came of each.
 
-    python oracle.py PROBES.json > OUTCOMES.json
+    python oracle.py DIRECTORY-OF-PROBES > OUTCOMES.json
 
 An outcome is what the Rust side has to reach: values as JSON, errors as class and message.
 """
 
 import copy
+import datetime
 import json
+import logging
+import pathlib
 import re
 import sys
 
 from oslo_config import cfg
 
+from heat.common import environment_format
 from heat.common import environment_util
 from heat.common import identifier
+from heat.common import template_format
 from heat.engine import api
+from heat.engine import constraints
 from heat.engine import environment
 from heat.engine import function
 from heat.engine import node_data
@@ -23,6 +29,7 @@ from heat.engine import resources
 from heat.engine import stk_defn
 from heat.engine import template
 
+logging.disable(logging.WARNING)
 cfg.CONF([], project='heat', default_config_files=[])
 resources.initialise()
 
@@ -37,6 +44,10 @@ PARAMETERS = {
     'off': {'type': 'boolean', 'default': 'off'},
     'missing': {'type': 'string'},
 }
+# There is no cloud.
+constraints.BaseCustomConstraint.validate = lambda self, value, context: True
+stk_defn.StackDefinition.get_availability_zones = lambda self: ['nova', 'second']
+
 RESOURCES = {
     'a': {'type': 'OS::Heat::TestResource'},
     'b': {'type': 'OS::Heat::TestResource'},
@@ -139,6 +150,22 @@ def output_outcome(output):
     }
 
 
+class Facade:
+    """The resource in front of a nested stack, as the proxy of it looks to functions."""
+
+    def __init__(self, shown):
+        self._metadata = shown['metadata']
+        self._update_policy = shown['update_policy']
+        self._deletion_policy = shown['deletion_policy']
+        self.t = self
+
+    def metadata_get(self):
+        return self._metadata
+
+    def deletion_policy(self):
+        return self._deletion_policy
+
+
 def stack_outcome(probe):
     probe = copy.deepcopy(probe)
     env = environment.Environment(probe.get('environment', {}))
@@ -148,7 +175,8 @@ def stack_outcome(probe):
     stack_id = identifier.HeatIdentifier('tenant', 'stack', 'id')
     states = {name: node(name, state)
               for name, state in probe.get('states', {}).items()}
-    stack = stk_defn.StackDefinition(None, tmpl, stack_id, states)
+    facade = probe.get('facade') and Facade(probe['facade'])
+    stack = stk_defn.StackDefinition(None, tmpl, stack_id, states, facade)
     outcome['parameters'] = {
         name: {'value': attempt(parameter.value),
                'shown': attempt(lambda: str(parameter)),
@@ -241,7 +269,51 @@ def regex_outcome(probe):
     return [reached(text) for text in probe['texts']]
 
 
+def text_outcome(probe):
+    if probe.get('as') == 'environment':
+        return environment_format.parse(probe['text'])
+    if probe.get('as') == 'any':
+        return template_format.simple_parse(probe['text'])
+    cfg.CONF.set_override('max_template_size', probe.get('limit', 524288))
+    return template_format.parse(probe['text'])
+
+
+def made(probe):
+    """The template of a text, in a stack where all resources are made and every attribute asked for has a value."""
+    cfg.CONF.set_override('max_template_size', 1 << 20)
+    body = template_format.parse(probe['text'])
+    states = {}
+    stack = definition_of({'template': copy.deepcopy(body), 'environment': {}})
+    for name, definition in stack._resource_defns.items():
+        states[name] = {'action': 'CREATE', 'status': 'COMPLETE', 'reference_id': name + '-id', 'attributes': {}}
+    asked = [attribute for definition in stack._resource_defns.values()
+             for part in (definition._properties, definition._metadata)
+             for attribute in function.all_dep_attrs(part)]
+    asked += [attribute for output in stack._output_defns.values() for attribute in function.all_dep_attrs(output._value)]
+    for name, attribute in asked:
+        if name in states and attribute != '*':
+            key = 'tuple:%r' % (attribute,) if isinstance(attribute, tuple) else attribute
+            states[name]['attributes'][key] = '%s of %s' % (shown_attribute(attribute), name)
+    return {'template': body, 'environment': {}, 'states': states}
+
+
+def definition_of(probe):
+    env = environment.Environment(probe.get('environment', {}))
+    tmpl = template.Template(probe['template'], files=probe.get('files'), env=env)
+    stack_id = identifier.HeatIdentifier('tenant', 'stack', 'id')
+    stack = stk_defn.StackDefinition(None, tmpl, stack_id, {})
+    stack._load_rsrc_defns()
+    stack._load_output_defns()
+    return stack
+
+
+def refused_outcome(probe):
+    return stack_outcome({'template': template_format.parse(probe['text'])})
+
+
 OUTCOMES = {
+    'refused': refused_outcome,
+    'text': text_outcome,
     'python': python_outcome,
     'regex': regex_outcome,
     'stack': stack_outcome,
@@ -251,22 +323,39 @@ OUTCOMES = {
 }
 
 
-def as_written(call):
+def plain(value):
+    """What JSON does not have, as Heat would write it into a row."""
+    if isinstance(value, bytes):
+        return value.decode('utf-8')
+    if isinstance(value, (set, frozenset)):
+        return sorted(value, key=str)
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return value.isoformat()
     # A removed function resolves to itself, with unresolved calls inside.
-    return {call.fn_name: call.args}
+    return {value.fn_name: value.args}
 
 
-def main(path):
-    with open(path) as probes_file:
-        probes = json.load(probes_file)
-    results = []
-    for probe in probes:
-        probe = expanded(probe)
-        kind = probe.get('kind', 'stack')
-        results.append({'probe': probe,
-                        'outcome': attempt(lambda: OUTCOMES[kind](probe))})
-    print(json.dumps(results, default=as_written))
+def answer(probe):
+    if probe.get('kind') == 'file':
+        try:
+            probe = dict(made(probe), name=probe['name'])
+        except Exception as error:
+            # Not a stack: then it is the text that both sides refuse, or the template.
+            probe = dict(probe, kind='refused')
+    probe = expanded(probe)
+    kind = probe.get('kind', 'stack')
+    # The outcome is written at once: some values change when they are looked at again.
+    outcome = attempt(lambda: json.loads(json.dumps(OUTCOMES[kind](probe), default=plain)))
+    return {'probe': probe, 'outcome': outcome}
+
+
+def catalogue(directory):
+    """The probes of all files, those without a name named after file and number."""
+    for path in sorted(pathlib.Path(directory).glob('*.json')):
+        for number, probe in enumerate(json.loads(path.read_text()), 1):
+            probe.setdefault('name', '%s %d' % (path.stem, number))
+            yield path.stem, probe
 
 
 if __name__ == '__main__':
-    main(sys.argv[1])
+    print(json.dumps([answer(probe) for _, probe in catalogue(sys.argv[1])]))

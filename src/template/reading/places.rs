@@ -1,0 +1,74 @@
+//! Where in a text a part of the document is, for messages that show the line.
+
+use super::DEEPEST_NESTING;
+use super::events::Mark;
+use super::tree::{Content, NodeId, Tree};
+
+/// The places of a document's parts. JSON has places too: nearly all of it is YAML.
+#[derive(Debug)]
+pub struct Places {
+    tree: Tree,
+}
+
+impl Places {
+    /// `None` for a text that is no document.
+    pub fn of(text: &str) -> Option<Self> {
+        let tree = Tree::of(text, DEEPEST_NESTING).ok()?;
+        Some(Self { tree })
+    }
+
+    /// The place of the part at a path of names and indices, or of the nearest part around it that exists. Points to
+    /// the key where there is one.
+    pub fn find<'p>(&self, path: impl IntoIterator<Item = &'p str>) -> Option<Mark> {
+        let mut node = self.tree.root?;
+        let mut mark = None;
+        for step in path {
+            let Some((place, next)) = self.step(node, step) else {
+                break;
+            };
+            mark = Some(self.tree.nodes[place].start);
+            node = next;
+        }
+        mark
+    }
+
+    /// Whether there is a part at the path.
+    pub fn contains<'p>(&self, path: impl IntoIterator<Item = &'p str>) -> bool {
+        let mut node = self.tree.root;
+        for step in path {
+            node = node.and_then(|node| self.step(node, step)).map(|(_, next)| next);
+        }
+        node.is_some()
+    }
+
+    /// Where a step is written, and what is there. Of equal keys the last one counts.
+    fn step(&self, node: NodeId, step: &str) -> Option<(NodeId, NodeId)> {
+        match &self.tree.nodes[node].content {
+            Content::Scalar(_) => None,
+            Content::Sequence(items) => {
+                let item = *items.get(step.parse::<usize>().ok()?)?;
+                Some((item, item))
+            }
+            Content::Mapping(pairs) => pairs
+                .iter()
+                .rev()
+                .copied()
+                .find(|(key, _)| matches!(&self.tree.nodes[*key].content, Content::Scalar(text) if text == step)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_found() {
+        let places = Places::of("a:\n  b: [x, {c: d}]\n").unwrap();
+        let find = |path: &[&str]| places.find(path.iter().copied()).map(|mark| (mark.line, mark.column));
+        assert_eq!(find(&["a", "b"]), Some((1, 2)));
+        assert_eq!(find(&["a", "b", "1", "c"]), Some((1, 10)));
+        assert_eq!(find(&["a", "missing", "x"]), Some((0, 0)));
+        assert_eq!(find(&[]), None);
+    }
+}
