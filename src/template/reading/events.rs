@@ -7,8 +7,6 @@ use std::ffi::{CStr, c_char};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
-use unsafe_libyaml as libyaml;
-
 /// A place in a text, counted from zero, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mark {
@@ -54,7 +52,7 @@ pub(super) struct Problem {
 
 /// A running parser. Boxed, because libyaml keeps pointers into it.
 struct Handle<'t> {
-    parser: Box<MaybeUninit<libyaml::yaml_parser_t>>,
+    parser: Box<MaybeUninit<unsafe_libyaml::yaml_parser_t>>,
     text: PhantomData<&'t str>,
 }
 
@@ -65,9 +63,9 @@ impl<'t> Handle<'t> {
         // then aborts), and the text outlives it.
         unsafe {
             let pointer = parser.as_mut_ptr();
-            let initialised = libyaml::yaml_parser_initialize(pointer);
+            let initialised = unsafe_libyaml::yaml_parser_initialize(pointer);
             assert!(initialised.ok, "libyaml starts");
-            libyaml::yaml_parser_set_input_string(pointer, text.as_ptr(), text.len() as u64);
+            unsafe_libyaml::yaml_parser_set_input_string(pointer, text.as_ptr(), text.len() as u64);
         }
         Self {
             parser,
@@ -92,7 +90,7 @@ impl<'t> Handle<'t> {
 impl Drop for Handle<'_> {
     fn drop(&mut self) {
         // SAFETY: initialised in `new`, deleted once.
-        unsafe { libyaml::yaml_parser_delete(self.parser.as_mut_ptr()) }
+        unsafe { unsafe_libyaml::yaml_parser_delete(self.parser.as_mut_ptr()) }
     }
 }
 
@@ -109,11 +107,11 @@ impl<'t> Events<'t> {
         // SAFETY: a successful call fills the event in, which is copied and then deleted; a failed one leaves nothing
         // behind that would have to be.
         unsafe {
-            if libyaml::yaml_parser_parse(self.0.parser.as_mut_ptr(), event.as_mut_ptr()).fail {
+            if unsafe_libyaml::yaml_parser_parse(self.0.parser.as_mut_ptr(), event.as_mut_ptr()).fail {
                 return Err(self.0.problem());
             }
             let copied = copied(event.assume_init_ref());
-            libyaml::yaml_event_delete(event.as_mut_ptr());
+            unsafe_libyaml::yaml_event_delete(event.as_mut_ptr());
             Ok(copied)
         }
     }
@@ -144,7 +142,7 @@ impl Iterator for Tokens<'_> {
         let mut token = MaybeUninit::uninit();
         // SAFETY: as for events.
         unsafe {
-            if libyaml::yaml_parser_scan(self.0.parser.as_mut_ptr(), token.as_mut_ptr()).fail {
+            if unsafe_libyaml::yaml_parser_scan(self.0.parser.as_mut_ptr(), token.as_mut_ptr()).fail {
                 return None;
             }
             let filled = token.assume_init_ref();
@@ -153,14 +151,14 @@ impl Iterator for Tokens<'_> {
                 start: mark(filled.start_mark),
                 end: mark(filled.end_mark),
             });
-            libyaml::yaml_token_delete(token.as_mut_ptr());
+            unsafe_libyaml::yaml_token_delete(token.as_mut_ptr());
             found
         }
     }
 }
 
-fn token_name(kind: libyaml::yaml_token_type_t) -> Option<&'static str> {
-    use libyaml::yaml_token_type_t::*;
+fn token_name(kind: unsafe_libyaml::yaml_token_type_t) -> Option<&'static str> {
+    use unsafe_libyaml::yaml_token_type_t::*;
     Some(match kind {
         YAML_STREAM_START_TOKEN => "<stream start>",
         YAML_STREAM_END_TOKEN => "<stream end>",
@@ -186,7 +184,7 @@ fn token_name(kind: libyaml::yaml_token_type_t) -> Option<&'static str> {
     })
 }
 
-fn mark(mark: libyaml::yaml_mark_t) -> Mark {
+fn mark(mark: unsafe_libyaml::yaml_mark_t) -> Mark {
     let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     Mark {
         index: count(mark.index),
@@ -211,8 +209,8 @@ unsafe fn name(pointer: *const u8) -> Option<String> {
 
 /// # Safety
 /// The event was filled in by libyaml and not deleted yet.
-unsafe fn copied(event: &libyaml::yaml_event_t) -> (Event, Mark) {
-    use libyaml::yaml_event_type_t::*;
+unsafe fn copied(event: &unsafe_libyaml::yaml_event_t) -> (Event, Mark) {
+    use unsafe_libyaml::yaml_event_type_t::*;
     let start = mark(event.start_mark);
     // SAFETY: the type of the event says which part of the union is filled in.
     let event = unsafe {
