@@ -47,7 +47,12 @@ fn the_language_is_heats() {
     let gone = agreements
         .iter()
         .filter(|agreement| !agreement.is_for_generated() && !seen.contains(&agreement.pattern));
-    reports.extend(gone.map(|agreement| format!("{}: listed as a difference, but equal", agreement.pattern)));
+    reports.extend(gone.map(|agreement| {
+        format!(
+            "{}: listed as a difference ({}), but equal",
+            agreement.pattern, agreement.reason
+        )
+    }));
     println!("{} probes, {} differences on purpose", results.len(), seen.len());
     assert!(
         reports.is_empty(),
