@@ -3,22 +3,20 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use crate::daemon::first_steps;
 use crate::settings::option::Treatment;
 use crate::settings::provider::ResolvedOption;
 use crate::settings::{Origin, Settings, SettingsSources};
 
 pub fn main(sources: &SettingsSources) -> u8 {
-    match Settings::load_for_engine(sources) {
-        Ok(settings) => {
-            // Whoever reads may have gone (`| head`): nothing to do about it.
-            let _ = std::io::stdout().write_all(report(&settings).as_bytes());
-            super::DONE
-        }
-        Err(error) => {
-            super::complain(error.into());
-            super::UNUSABLE
-        }
+    let reading = first_steps::read_settings(sources);
+    if !reading.problems.is_empty() {
+        super::complain_of_all(reading.problems);
+        return super::UNUSABLE;
     }
+    // Whoever reads may have gone (`| head`): nothing to do about it.
+    let _ = std::io::stdout().write_all(report(&reading.settings).as_bytes());
+    super::DONE
 }
 
 /// The options in force in heat.conf's own format, each that is set with its place, warnings first.

@@ -11,6 +11,8 @@ use clap::{CommandFactory, FromArgMatches};
 
 use arguments::Arguments;
 
+use crate::settings::SettingsError;
+
 /// It ended as it was told to.
 const DONE: u8 = 0;
 /// It could not start, or could not go on.
@@ -32,6 +34,13 @@ pub fn main() -> ExitCode {
         run::main(sources)
     };
     ExitCode::from(code)
+}
+
+/// A line for each problem of a configuration.
+fn complain_of_all(problems: Vec<SettingsError>) {
+    for problem in problems {
+        complain(problem.into());
+    }
 }
 
 /// One line on stderr: what failed, and why, down to the first cause.

@@ -1,17 +1,15 @@
 //! The default verb: be an engine until told to stop.
 
-use crate::daemon;
-use crate::settings::{Settings, SettingsSources};
+use crate::daemon::{self, first_steps};
+use crate::settings::SettingsSources;
 
 pub fn main(sources: SettingsSources) -> u8 {
-    let settings = match Settings::load_for_engine(&sources) {
-        Ok(settings) => settings,
-        Err(error) => {
-            super::complain(error.into());
-            return super::UNUSABLE;
-        }
-    };
-    match daemon::run(settings, sources) {
+    let reading = first_steps::read_settings(&sources);
+    if !reading.problems.is_empty() {
+        super::complain_of_all(reading.problems);
+        return super::UNUSABLE;
+    }
+    match daemon::run(reading.settings, sources) {
         Ok(()) => super::DONE,
         Err(error) => {
             super::complain(error.into());

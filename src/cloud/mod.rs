@@ -29,10 +29,16 @@ pub use transport::{Response, TransportSetupError};
 use crate::clock::Clock;
 use crate::identity::RequestContext;
 use crate::journal::Journal;
+use crate::settings::ClientSettings;
 use login::{Domain, LoginRequest, Proof, Scope, Secret, TokenCache, UserName};
 use secrecy::ExposeSecret;
 use session::{Authentication, Trustor, versioned};
 use transport::Transport;
+
+/// Whether the certificates and keys that heat.conf names for a service can be used.
+pub fn check_client(settings: &ClientSettings) -> Result<(), TransportSetupError> {
+    Transport::new(settings, 0, Clock::system(), Journal::default()).map(|_| ())
+}
 
 /// The engine's door to all other services; a cheap handle.
 #[derive(Clone)]

@@ -4,6 +4,7 @@
 //! did not act, or doing it twice is the same as doing it once.
 
 use std::fmt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use backon::BackoffBuilder;
@@ -34,13 +35,30 @@ const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
 #[derive(Debug, thiserror::Error)]
 pub enum TransportSetupError {
-    #[error("cannot read {path}")]
+    #[error("cannot read {}", path.display())]
     Read {
-        path: std::path::PathBuf,
+        option: &'static str,
+        path: PathBuf,
         source: std::io::Error,
     },
-    #[error("{what} is not usable")]
-    Unusable { what: String, source: reqwest::Error },
+    #[error("{} is not usable", path.display())]
+    Unusable {
+        option: &'static str,
+        path: PathBuf,
+        source: reqwest::Error,
+    },
+    #[error("the TLS configuration is not usable")]
+    Tls(#[source] reqwest::Error),
+}
+
+impl TransportSetupError {
+    /// The option of `[clients]` or `[clients_<service>]` that it is about.
+    pub fn option(&self) -> &'static str {
+        match self {
+            Self::Read { option, .. } | Self::Unusable { option, .. } => option,
+            Self::Tls(_) => "ca_file",
+        }
+    }
 }
 
 /// A request, complete but for the token.
@@ -226,34 +244,31 @@ impl Transport {
         clock: Clock,
         journal: Journal,
     ) -> Result<Self, TransportSetupError> {
-        let unusable = |what: &str, source| TransportSetupError::Unusable {
-            what: what.to_owned(),
-            source,
-        };
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("heat-engine-rs/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(CONNECT_TIMEOUT)
             .read_timeout(READ_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none());
+        let unusable = |option, path: &Path| {
+            let path = path.to_owned();
+            move |source| TransportSetupError::Unusable { option, path, source }
+        };
         if options.insecure {
             builder = builder.tls_danger_accept_invalid_certs(true);
-        } else if let Some(path) = &options.ca_file {
-            let certificates = Certificate::from_pem_bundle(&read(path)?)
-                .map_err(|source| unusable(&path.display().to_string(), source))?;
+        } else if let Some(path) = given(&options.ca_file) {
+            let certificates =
+                Certificate::from_pem_bundle(&read("ca_file", path)?).map_err(unusable("ca_file", path))?;
             builder = builder.tls_certs_only(certificates);
         }
-        if let (Some(certificate), Some(key)) = (&options.cert_file, &options.key_file) {
-            let mut pem = read(certificate)?;
+        if let (Some(certificate), Some(key)) = (given(&options.cert_file), given(&options.key_file)) {
+            let mut pem = read("cert_file", certificate)?;
             pem.push(b'\n');
-            pem.extend(read(key)?);
-            let identity = Identity::from_pem(&pem)
-                .map_err(|source| unusable(&format!("{} with its key", certificate.display()), source))?;
+            pem.extend(read("key_file", key)?);
+            let identity = Identity::from_pem(&pem).map_err(unusable("cert_file", certificate))?;
             builder = builder.identity(identity);
         }
         Ok(Self {
-            client: builder
-                .build()
-                .map_err(|source| unusable("the TLS configuration", source))?,
+            client: builder.build().map_err(TransportSetupError::Tls)?,
             clock,
             retry_limit,
             journal,
@@ -389,8 +404,14 @@ impl Failure {
     }
 }
 
-fn read(path: &std::path::Path) -> Result<Vec<u8>, TransportSetupError> {
+/// An empty path is none.
+fn given(path: &Option<PathBuf>) -> Option<&Path> {
+    path.as_deref().filter(|path| !path.as_os_str().is_empty())
+}
+
+fn read(option: &'static str, path: &Path) -> Result<Vec<u8>, TransportSetupError> {
     std::fs::read(path).map_err(|source| TransportSetupError::Read {
+        option,
         path: path.to_owned(),
         source,
     })

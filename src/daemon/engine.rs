@@ -123,7 +123,7 @@ pub async fn connect(settings: Arc<Settings>, bus: Option<&Bus>, journal: Journa
 
 fn read_policy(settings: &Settings) -> Result<ResourcePolicy, EngineError> {
     let file = settings.find_file(&settings.policy.policy_file);
-    Ok(ResourcePolicy::read(file, settings.policy.policy_dirs.clone())?)
+    Ok(ResourcePolicy::read(file, settings.policy_directories())?)
 }
 
 /// After the grace period, what runs gets so long to be recorded and given back.

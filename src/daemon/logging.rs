@@ -28,16 +28,53 @@ use output::Output;
 
 #[derive(Debug, Error)]
 pub enum LoggingError {
+    #[error("there is no directory {}", path.display())]
+    NoDirectory { path: PathBuf },
     #[error("cannot open the log file {}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("cannot reach syslog")]
     Syslog(#[source] io::Error),
     #[error("cannot reach the journal")]
     Journal(#[source] io::Error),
-    #[error("syslog_log_facility: no facility is called {0}")]
+    #[error("no facility is called {0}")]
     UnknownFacility(String),
     #[error("logging has been set up already")]
     AlreadyStarted,
+}
+
+impl LoggingError {
+    /// The option of `[DEFAULT]` that it is about.
+    pub fn option(&self) -> &'static str {
+        match self {
+            LoggingError::NoDirectory { .. } | LoggingError::File { .. } => "log_file",
+            LoggingError::Syslog(_) => "use_syslog",
+            LoggingError::Journal(_) => "use_journal",
+            LoggingError::UnknownFacility(_) => "syslog_log_facility",
+            LoggingError::AlreadyStarted => "debug",
+        }
+    }
+}
+
+/// Whether logging can be set up so, without a line written.
+pub fn check(settings: &LoggingSettings) -> Result<(), LoggingError> {
+    output::check(settings)?;
+    journal::check(settings)
+}
+
+/// What is left out of use because nobody can make sense of it, a sentence each.
+pub fn unusable_parts(settings: &LoggingSettings) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if !line::is_date_format(&settings.log_date_format) {
+        warnings.push(
+            "[DEFAULT] log_date_format: not a format of dates that is known here; the default is used".to_owned(),
+        );
+    }
+    for entry in levels::senseless(settings) {
+        warnings.push(format!(
+            "[DEFAULT] default_log_levels: '{entry}' is no logger=LEVEL and is not used"
+        ));
+    }
+    warnings
 }
 
 /// The logging of the process, to set it up anew at SIGHUP.

@@ -5,6 +5,7 @@
 //! finished or handed back, connections close.
 
 pub mod engine;
+pub mod first_steps;
 pub mod global_environment;
 pub mod lifecycle;
 pub mod logging;

@@ -5,10 +5,10 @@ use std::time::Duration;
 /// Why the bus cannot be used at all: something in the configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    #[error("[DEFAULT] transport_url: {0}")]
+    #[error("transport_url: {0}")]
     TransportUrl(String),
-    #[error("the query of transport_url names '{0}', which is no option of [oslo_messaging_rabbit]")]
-    UnknownOption(String),
+    #[error("the query of transport_url: {option}: {problem}")]
+    Query { option: String, problem: String },
     #[error("[oslo_messaging_rabbit] {option}: {problem}")]
     Option { option: String, problem: String },
     #[error("the name of a queue could not be taken from /dev/shm, as use_queue_manager asks")]

@@ -30,7 +30,7 @@ mod version;
 pub use bus::{Bus, Health, HealthWatch};
 pub use error::{PublishError, SetupError};
 pub use fault::{Exception, Fault};
-pub use notifier::Notifier;
+pub use notifier::{Notifier, unsupported_drivers};
 pub use options::Options;
 pub use request::{Answer, Dispatch, Frame, Receipt, ReplyAddress, Request};
 pub use rpc_client::{CallError, RpcClient, Target};

@@ -43,6 +43,19 @@ enum Driver {
     Messaging,
     MessagingV2,
     Log,
+    Nothing,
+}
+
+impl Driver {
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "messaging" => Some(Self::Messaging),
+            "messagingv2" => Some(Self::MessagingV2),
+            "log" => Some(Self::Log),
+            "noop" | "test" | "" => Some(Self::Nothing),
+            _ => None,
+        }
+    }
 }
 
 /// Sends notifications; a cheap handle.
@@ -107,7 +120,12 @@ impl Notifier {
         let (done_sender, done) = watch::channel(0);
         let notifier = Self {
             sender: None,
-            drivers: settings.drivers.iter().filter_map(|name| driver(name)).collect(),
+            drivers: settings
+                .drivers
+                .iter()
+                .filter_map(|name| Driver::named(name))
+                .filter(|driver| *driver != Driver::Nothing)
+                .collect(),
             clock,
             done,
             queued: Arc::new(queued),
@@ -192,20 +210,10 @@ impl Notifier {
     }
 }
 
-fn driver(name: &str) -> Option<Driver> {
-    match name {
-        "messaging" => Some(Driver::Messaging),
-        "messagingv2" => Some(Driver::MessagingV2),
-        "log" => Some(Driver::Log),
-        "noop" | "test" | "" => None,
-        _ => {
-            tracing::error!(
-                driver = name,
-                "this driver of [oslo_messaging_notifications] is not supported; it gets no notifications"
-            );
-            None
-        }
-    }
+/// Drivers in the settings that get no notifications, since only the Python engine has them.
+pub fn unsupported_drivers(settings: &NotificationSettings) -> Vec<&str> {
+    let names = settings.drivers.iter().map(String::as_str);
+    names.filter(|name| Driver::named(name).is_none()).collect()
 }
 
 /// `str()` of a Python datetime: the fraction is left out where it is zero.
@@ -233,7 +241,7 @@ impl Publisher {
                 let body = match driver {
                     Driver::MessagingV2 => envelope::seal(notification.message.clone()),
                     Driver::Messaging => envelope::bare(notification.message.clone()),
-                    Driver::Log => continue,
+                    Driver::Log | Driver::Nothing => continue,
                 };
                 for topic in &self.topics {
                     let queue = format!("{topic}.{}", notification.priority);

@@ -6,6 +6,7 @@ use secrecy::ExposeSecret;
 
 use super::compression::Compression;
 use super::error::SetupError;
+use super::tls;
 use super::transport_url::TransportUrl;
 use crate::settings::option::OptionSpec;
 use crate::settings::value::OptionValue;
@@ -37,17 +38,39 @@ impl Options {
     /// Reads the URL, and lets its query override the settings; refuses what we cannot do.
     pub(super) fn resolve(&mut self) -> Result<TransportUrl, SetupError> {
         let url = TransportUrl::parse(self.transport.transport_url.expose_secret())?;
-        for (name, text) in &url.overrides {
-            override_option(&mut self.rabbit, name, text)?;
-        }
+        self.follow_query(&url)?;
         check(&self.rabbit)?;
         Ok(url)
+    }
+
+    /// All that would keep a bus from being opened with these options. Nothing is connected.
+    pub fn problems(&self) -> Vec<SetupError> {
+        let mut options = self.clone();
+        let mut problems = Vec::new();
+        match TransportUrl::parse(self.transport.transport_url.expose_secret()) {
+            Ok(url) => problems.extend(options.follow_query(&url).err()),
+            Err(error) => problems.push(error),
+        }
+        problems.extend(check(&options.rabbit).err());
+        problems.extend(tls::connector(&options.rabbit).err());
+        problems
+    }
+
+    fn follow_query(&mut self, url: &TransportUrl) -> Result<(), SetupError> {
+        for (name, text) in &url.overrides {
+            override_option(&mut self.rabbit, name, text).map_err(|error| match error {
+                SetupError::Option { option, problem } => SetupError::Query { option, problem },
+                other => other,
+            })?;
+        }
+        Ok(())
     }
 }
 
 /// Sets an option by its name, as an item of the query does. oslo.messaging refuses names that are no options.
 fn override_option(rabbit: &mut RabbitSettings, name: &str, text: &str) -> Result<(), SetupError> {
-    let spec = specification(name).ok_or_else(|| SetupError::UnknownOption(name.to_owned()))?;
+    let spec =
+        specification(name).ok_or_else(|| SetupError::option(name, "[oslo_messaging_rabbit] has no such option"))?;
     let value = OptionValue::from_text(spec.kind, text).map_err(|problem| SetupError::option(name, problem))?;
     match value {
         OptionValue::Boolean(truth) => set_boolean(rabbit, name, truth),

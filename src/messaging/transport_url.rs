@@ -112,7 +112,7 @@ fn host_and_port(address: &str) -> Result<(String, u16), SetupError> {
     let (host, port) = if let Some(bracketed) = address.strip_prefix('[') {
         let (host, rest) = bracketed
             .split_once(']')
-            .ok_or_else(|| refused(format!("the bracket in '{address}' is not closed")))?;
+            .ok_or_else(|| refused("the bracket before an IPv6 address is not closed"))?;
         (host, rest.strip_prefix(':'))
     } else if address.matches(':').count() == 1 {
         let (host, port) = address.split_once(':').unwrap_or((address, ""));
@@ -121,10 +121,9 @@ fn host_and_port(address: &str) -> Result<(String, u16), SetupError> {
         (address, None)
     };
     let port = match port {
+        // What stands there may be a part of a password.
         Some(port) => port.parse().map_err(|_| {
-            refused(format!(
-                "'{port}' is no port; characters such as # / ? @ : in a password must be percent-encoded"
-            ))
+            refused("what follows the host is no port; # / ? @ : in a password must be percent-encoded")
         })?,
         None => DEFAULT_PORT,
     };
@@ -221,7 +220,8 @@ mod tests {
     #[case("rabbit://h:99999/")]
     #[case("rabbit://[::1/")]
     fn refuses(#[case] text: &str) {
-        assert!(TransportUrl::parse(text).is_err());
+        let refusal = TransportUrl::parse(text).unwrap_err().to_string();
+        assert!(!refusal.contains("p#x") && !refusal.contains("'p'"), "{refusal}");
     }
 
     #[test]

@@ -92,6 +92,18 @@ pub struct ClientOverrides {
     pub insecure: Option<bool>,
 }
 
+/// `[clients_keystone]`, as far as other services have nothing like it.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct KeystoneClientSettings {
+    pub auth_uri: Option<String>,
+}
+
+/// `[clients_heat]`, as far as other services have nothing like it.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct HeatClientSettings {
+    pub url: Option<String>,
+}
+
 #[derive(Clone, Debug)]
 pub struct ClientsSettings {
     pub defaults: ClientSettings,

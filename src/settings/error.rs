@@ -29,6 +29,16 @@ pub enum SettingsError {
     },
 }
 
+impl SettingsError {
+    /// Group and option, where the error is about one.
+    pub fn about(&self) -> Option<(&str, &str)> {
+        match self {
+            SettingsError::BadValue { group, option, .. } => Some((group, option)),
+            _ => None,
+        }
+    }
+}
+
 /// What is wrong with a line of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum SyntaxProblem {

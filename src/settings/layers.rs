@@ -54,18 +54,27 @@ pub struct Layers {
 }
 
 impl Layers {
-    pub fn read(sources: &SettingsSources) -> Result<Self, SettingsError> {
-        let mut files = Vec::new();
+    /// What can be read, and an error for each file that cannot.
+    pub fn read(sources: &SettingsSources) -> (Self, Vec<SettingsError>) {
+        let (mut files, mut problems) = (Vec::new(), Vec::new());
         for source in &sources.files {
-            for path in paths_of(source)? {
-                files.push(IniFile::read(&path)?);
+            let paths = paths_of(source).unwrap_or_else(|problem| {
+                problems.push(problem);
+                Vec::new()
+            });
+            for path in paths {
+                match IniFile::read(&path) {
+                    Ok(file) => files.push(file),
+                    Err(problem) => problems.push(problem),
+                }
             }
         }
-        Ok(Layers {
+        let layers = Layers {
             files,
             overrides: sources.overrides.clone(),
             environment: sources.environment.clone(),
-        })
+        };
+        (layers, problems)
     }
 
     pub fn files(&self) -> impl Iterator<Item = &Path> {
@@ -270,12 +279,12 @@ mod tests {
             path: path.clone(),
             must_exist: true,
         }];
-        let layers = Layers::read(&SettingsSources {
+        let (layers, problems) = Layers::read(&SettingsSources {
             files,
             ..SettingsSources::default()
-        })
-        .expect("sound");
+        });
         std::fs::remove_dir_all(&path).expect("cleanup");
+        assert!(problems.is_empty(), "{problems:?}");
         assert_eq!(found(&layers, "DEFAULT", "host"), ["b"]);
         assert_eq!(layers.files().count(), 2);
     }

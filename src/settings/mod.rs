@@ -78,55 +78,65 @@ pub struct Settings {
     pub options: ResolvedOptions,
 }
 
+/// What the sources say, and all that is wrong with it.
+#[derive(Debug)]
+pub struct Reading {
+    /// Options that are wrong have their defaults here.
+    pub settings: Settings,
+    pub problems: Vec<SettingsError>,
+}
+
 impl Settings {
+    /// The first problem is the error; [`Self::read`] has them all.
     pub fn load(sources: &SettingsSources) -> Result<Self, SettingsError> {
-        let layers = Layers::read(sources)?;
-        let options = ResolvedOptions::resolve(&layers)?;
-        let groups = Groups {
-            figment: Figment::from(&options),
-            options: &options,
-        };
-        let cache_switch: cache::CacheSwitch = groups.extract("cache")?;
-        Ok(Settings {
-            engine: groups.extract("DEFAULT")?,
-            yaql: groups.extract("yaql")?,
-            revision: groups.extract("revision")?,
-            volumes: groups.extract("volumes")?,
-            auth_password: groups.extract("auth_password")?,
-            database: groups.extract("database")?,
-            messaging: MessagingSettings {
-                transport: groups.extract("DEFAULT")?,
-                rabbit: groups.extract("oslo_messaging_rabbit")?,
-                notifications: groups.extract("oslo_messaging_notifications")?,
-            },
-            trustee: groups.extract("trustee")?,
-            keystone_authtoken: groups.extract("keystone_authtoken")?,
-            clients: groups.clients()?,
-            cache: CacheSettings {
-                constraint_validation: cache_switch.apply(groups.extract("constraint_validation_cache")?),
-                resource_finder: cache_switch.apply(groups.extract("resource_finder_cache")?),
-                service_extension: cache_switch.apply(groups.extract("service_extension_cache")?),
-            },
-            policy: groups.extract("oslo_policy")?,
-            logging: groups.extract("DEFAULT")?,
-            own: groups.extract("heat_engine_rs")?,
-            files: layers.files().map(Path::to_owned).collect(),
-            warnings: warnings(&layers),
-            options,
-        })
+        let reading = Self::read(sources);
+        match reading.problems.into_iter().next() {
+            Some(problem) => Err(problem),
+            None => Ok(reading.settings),
+        }
     }
 
-    /// As [`Self::load`], and fit for an engine: combinations that cannot work are refused, unwise ones are warned of.
-    pub fn load_for_engine(sources: &SettingsSources) -> Result<Self, SettingsError> {
-        let mut settings = Self::load(sources)?;
-        let warnings = sanity::check(&settings)?;
-        settings.warnings.extend(warnings);
-        Ok(settings)
+    /// Reads everything, whatever is wrong with some of it.
+    pub fn read(sources: &SettingsSources) -> Reading {
+        let (layers, mut problems) = Layers::read(sources);
+        let (options, unusable) = ResolvedOptions::resolve(&layers);
+        problems.extend(unusable);
+        let mut groups = Groups {
+            figment: Figment::from(&options),
+            options,
+            problems,
+        };
+        let settings = groups
+            .settings(&layers)
+            .expect("the defaults of the option tables fit their structs");
+        Reading {
+            settings,
+            problems: groups.problems,
+        }
+    }
+
+    /// As [`Self::read`], and fit for an engine: combinations that cannot work are problems, unwise ones warnings.
+    pub fn read_for_engine(sources: &SettingsSources) -> Reading {
+        let mut reading = Self::read(sources);
+        let findings = sanity::check(&reading.settings);
+        reading.add(findings);
+        reading
+    }
+
+    /// A refusal of what an option says, with the place where it is said.
+    pub fn refusal(&self, group: &str, option: &str, problem: impl Into<String>) -> SettingsError {
+        let origin = self.options.get(group, option).map(|found| found.origin.clone());
+        SettingsError::BadValue {
+            origin: origin.unwrap_or(Origin::Default),
+            group: group.to_owned(),
+            option: option.to_owned(),
+            problem: problem.into(),
+        }
     }
 
     /// What holds when nobody says anything.
     pub fn defaults() -> Self {
-        Self::load(&SettingsSources::default()).expect("the defaults of the option tables fit their structs")
+        Self::read(&SettingsSources::default()).settings
     }
 
     /// How long what runs may go on after the order to stop; `None`: without end.
@@ -135,10 +145,18 @@ impl Settings {
         (!period.is_zero()).then_some(period)
     }
 
+    /// The directories of `[oslo_policy] policy_dirs` that exist.
+    pub fn policy_directories(&self) -> Vec<PathBuf> {
+        let named = self.policy.policy_dirs.iter();
+        named.filter_map(|directory| self.find_file(directory)).collect()
+    }
+
     /// Where a file beside heat.conf is: next to the files that were read, the last first, then in the usual places.
     pub fn find_file(&self, name: &Path) -> Option<PathBuf> {
+        // What cannot be looked at is there: reading it tells why it cannot be used.
+        let is_there = |path: &Path| !matches!(path.try_exists(), Ok(false));
         if name.is_absolute() {
-            return name.exists().then(|| name.to_owned());
+            return is_there(name).then(|| name.to_owned());
         }
         let beside = self
             .files
@@ -149,49 +167,119 @@ impl Settings {
         beside
             .chain(search::usual_directories())
             .map(|directory| directory.join(name))
-            .find(|path| path.exists())
+            .find(|path| is_there(path))
+    }
+}
+
+/// What a look at settings finds.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// With these an engine cannot work.
+    pub problems: Vec<SettingsError>,
+    /// What an operator should know, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Reading {
+    /// Takes in what was found. While a file is unread, and of an option that is known to be wrong, nothing more is
+    /// said: it would follow from what is said already.
+    pub fn add(&mut self, findings: Findings) {
+        self.settings.warnings.extend(findings.warnings);
+        if self.problems.iter().any(|known| known.about().is_none()) {
+            return;
+        }
+        for problem in findings.problems {
+            if !self.problems.iter().any(|known| known.about() == problem.about()) {
+                self.problems.push(problem);
+            }
+        }
     }
 }
 
 /// The groups on their way into structs.
-struct Groups<'a> {
+struct Groups {
     figment: Figment,
-    options: &'a ResolvedOptions,
+    options: ResolvedOptions,
+    problems: Vec<SettingsError>,
 }
 
-impl Groups<'_> {
-    fn extract<T: DeserializeOwned>(&self, group: &str) -> Result<T, SettingsError> {
-        self.figment
-            .extract_inner(group)
-            .map_err(|error| self.bad_value(group, &error))
+impl Groups {
+    fn settings(&mut self, layers: &Layers) -> Result<Settings, SettingsError> {
+        let cache_switch: cache::CacheSwitch = self.extract("cache")?;
+        Ok(Settings {
+            engine: self.extract("DEFAULT")?,
+            yaql: self.extract("yaql")?,
+            revision: self.extract("revision")?,
+            volumes: self.extract("volumes")?,
+            auth_password: self.extract("auth_password")?,
+            database: self.extract("database")?,
+            messaging: MessagingSettings {
+                transport: self.extract("DEFAULT")?,
+                rabbit: self.extract("oslo_messaging_rabbit")?,
+                notifications: self.extract("oslo_messaging_notifications")?,
+            },
+            trustee: self.extract("trustee")?,
+            keystone_authtoken: self.extract("keystone_authtoken")?,
+            clients: self.clients()?,
+            cache: CacheSettings {
+                constraint_validation: cache_switch.apply(self.extract("constraint_validation_cache")?),
+                resource_finder: cache_switch.apply(self.extract("resource_finder_cache")?),
+                service_extension: cache_switch.apply(self.extract("service_extension_cache")?),
+            },
+            policy: self.extract("oslo_policy")?,
+            logging: self.extract("DEFAULT")?,
+            own: self.extract("heat_engine_rs")?,
+            files: layers.files().map(Path::to_owned).collect(),
+            warnings: warnings(layers),
+            options: self.options.clone(),
+        })
     }
 
-    fn clients(&self) -> Result<ClientsSettings, SettingsError> {
+    /// An option that its struct cannot hold is noted and gets its default.
+    fn extract<T: DeserializeOwned>(&mut self, group: &str) -> Result<T, SettingsError> {
+        loop {
+            // By `focus`: `extract_inner` tells of the group alone where an option is wrong.
+            let error = match self.figment.focus(group).extract() {
+                Ok(values) => return Ok(values),
+                Err(error) => error,
+            };
+            let option = error.path.last().cloned().unwrap_or_default();
+            let problem = self.bad_value(group, &option, error.kind);
+            if !self.options.reset(group, &option) {
+                return Err(problem);
+            }
+            self.problems.push(problem);
+            self.figment = Figment::from(&self.options);
+        }
+    }
+
+    fn clients(&mut self) -> Result<ClientsSettings, SettingsError> {
         let mut services = std::collections::BTreeMap::new();
         for service in clients::SERVICES.iter().copied() {
             services.insert(service, self.extract(&format!("clients_{service}"))?);
         }
+        let keystone: clients::KeystoneClientSettings = self.extract("clients_keystone")?;
+        let heat: clients::HeatClientSettings = self.extract("clients_heat")?;
         Ok(ClientsSettings {
             defaults: self.extract("clients")?,
             services,
-            keystone_auth_uri: self.extract("clients_keystone.auth_uri")?,
-            heat_url: self.extract("clients_heat.url")?,
+            keystone_auth_uri: keystone.auth_uri,
+            heat_url: heat.url,
         })
     }
 
     /// A value that its struct cannot hold, such as a negative number of seconds.
-    fn bad_value(&self, group: &str, error: &figment::Error) -> SettingsError {
-        let option = error.path.last().cloned().unwrap_or_default();
-        let found = self.options.get(group, &option);
+    fn bad_value(&self, group: &str, option: &str, kind: figment::error::Kind) -> SettingsError {
+        let found = self.options.get(group, option);
         let origin = found.map_or(Origin::Default, |found| found.origin.clone());
         let problem = match found {
             Some(found) if found.value == value::OptionValue::Unset => "needs a value".to_owned(),
-            _ => error.kind.to_string(),
+            _ => typed::misfit(kind),
         };
         SettingsError::BadValue {
             origin,
             group: group.to_owned(),
-            option,
+            option: option.to_owned(),
             problem,
         }
     }
@@ -216,6 +304,7 @@ mod tests {
     #[test]
     fn defaults_fill_every_struct() {
         let settings = Settings::defaults();
+        assert!(Settings::read(&SettingsSources::default()).problems.is_empty());
         assert_eq!(settings.engine.max_resources_per_stack, Limit::AtMost(1000));
         assert_eq!(
             settings.messaging.transport.rpc_response_timeout,
@@ -226,5 +315,58 @@ mod tests {
             !settings.cache.constraint_validation.caching,
             "nothing is cached unless [cache] says so"
         );
+    }
+
+    /// Whatever is refused, an operator is told where it stands.
+    #[test]
+    fn a_value_that_does_not_fit_is_refused_with_its_place() {
+        let values = ["-1", "", "99999999999", "1e300", "-0.5", "x"];
+        for group in reference::GROUPS {
+            for option in group.options() {
+                for value in values {
+                    let variable = format!("OS_{}__{}", group.name.to_uppercase(), option.name.to_uppercase());
+                    let sources = SettingsSources {
+                        environment: [(variable.clone(), value.to_owned())].into(),
+                        ..SettingsSources::default()
+                    };
+                    let reading = Settings::read(&sources);
+                    for problem in &reading.problems {
+                        let text = problem.to_string();
+                        let place = format!("environment variable {variable}: [{}] {}: ", group.name, option.name);
+                        assert!(text.starts_with(&place), "{text}");
+                    }
+                    assert!(reading.problems.len() < 2, "{:?}", reading.problems);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        let environment = [
+            ("OS_DEFAULT__STACK_ACTION_TIMEOUT", "-1"),
+            ("OS_DEFAULT__DEBUG", "perhaps"),
+            ("OS_DATABASE__MAX_POOL_SIZE", "-7"),
+            ("OS_DATABASE__RETRY_INTERVAL", ""),
+        ];
+        let sources = SettingsSources {
+            environment: environment
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            ..SettingsSources::default()
+        };
+        let reading = Settings::read(&sources);
+        let mut texts: Vec<String> = reading.problems.iter().map(ToString::to_string).collect();
+        texts.sort();
+        let expected = [
+            "environment variable OS_DATABASE__MAX_POOL_SIZE: [database] max_pool_size: -7 is not between 0 and 4294967295",
+            "environment variable OS_DATABASE__RETRY_INTERVAL: [database] retry_interval: needs a value",
+            "environment variable OS_DEFAULT__DEBUG: [DEFAULT] debug: must be true or false (or 1/0, on/off, yes/no), \
+             not 'perhaps'",
+            "environment variable OS_DEFAULT__STACK_ACTION_TIMEOUT: [DEFAULT] stack_action_timeout: -1 is not a number of \
+             seconds",
+        ];
+        assert_eq!(texts, expected);
+        assert_eq!(reading.settings.database.max_pool_size, 5);
     }
 }

@@ -15,6 +15,9 @@ use super::value::OptionValue;
 /// References of references are followed this far; nobody nests them deeper, and a circle ends.
 const MOST_NESTED_REFERENCES: usize = 16;
 
+const TRUSTEE: &str = "trustee";
+const AUTH_SECTION: &str = "auth_section";
+
 /// The value of an option and where it was found.
 #[derive(Clone)]
 pub struct ResolvedOption {
@@ -55,14 +58,62 @@ impl fmt::Debug for ResolvedOption {
 pub struct ResolvedOptions(Vec<ResolvedOption>);
 
 impl ResolvedOptions {
-    pub fn resolve(layers: &Layers) -> Result<Self, SettingsError> {
-        let mut resolved = Vec::new();
+    /// All values, and what is wrong with some: those have their defaults.
+    pub fn resolve(layers: &Layers) -> (Self, Vec<SettingsError>) {
+        let (mut resolved, mut problems) = (Vec::new(), Vec::new());
         for group in GROUPS {
             for spec in group.options() {
-                resolved.push(resolve(layers, group.name, spec, 0)?);
+                let option = resolve(layers, group.name, spec, 0).unwrap_or_else(|problem| {
+                    problems.push(problem);
+                    default_of(group.name, spec)
+                });
+                resolved.push(option);
             }
         }
-        Ok(ResolvedOptions(resolved))
+        let mut options = ResolvedOptions(resolved);
+        problems.extend(options.follow_auth_section(layers));
+        (options, problems)
+    }
+
+    /// `[trustee] auth_section` names another group from which all of its options come.
+    fn follow_auth_section(&mut self, layers: &Layers) -> Vec<SettingsError> {
+        let section = self.get(TRUSTEE, AUTH_SECTION).map(|option| option.value.clone());
+        let Some(OptionValue::Text(section)) = section.filter(|section| *section != OptionValue::Text(String::new()))
+        else {
+            return Vec::new();
+        };
+        let mut problems = Vec::new();
+        for option in self.0.iter_mut().filter(|option| option.group == TRUSTEE) {
+            if option.spec.name == AUTH_SECTION {
+                continue;
+            }
+            *option = default_of(option.group, option.spec);
+            let found = layers.find(&section, option.spec);
+            let Some(last) = found.last() else { continue };
+            match convert(layers, option.group, option.spec, &found, 0) {
+                Ok(value) => {
+                    option.value = value;
+                    option.origin = last.origin.clone();
+                }
+                Err(problem) => problems.push(problem),
+            }
+        }
+        problems
+    }
+
+    /// Gives an option its default; false if there is no such option, or if it has its default already.
+    pub fn reset(&mut self, group: &str, option: &str) -> bool {
+        let found = self
+            .0
+            .iter_mut()
+            .find(|resolved| resolved.group == group && resolved.spec.name == option);
+        match found {
+            Some(resolved) if resolved.origin != Origin::Default => {
+                *resolved = default_of(resolved.group, resolved.spec);
+                true
+            }
+            _ => false,
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &ResolvedOption> {
@@ -116,6 +167,26 @@ fn resolve(
         value,
         origin,
     })
+}
+
+/// Defaults refer to nothing and are sound, which a test holds.
+fn default_of(group: &'static str, spec: &'static OptionSpec) -> ResolvedOption {
+    let texts: Vec<String> = defaults(spec)
+        .into_iter()
+        .flatten()
+        .map(|default| default.text)
+        .collect();
+    let value = match (spec.kind, texts.last()) {
+        (Kind::Repeated, _) => OptionValue::Texts(texts),
+        (_, None) => OptionValue::Unset,
+        (kind, Some(text)) => OptionValue::from_text(kind, text).unwrap_or(OptionValue::Unset),
+    };
+    ResolvedOption {
+        group,
+        spec,
+        value,
+        origin: Origin::Default,
+    }
 }
 
 fn defaults(spec: &OptionSpec) -> Option<Vec<RawValue>> {

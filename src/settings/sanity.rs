@@ -2,86 +2,121 @@
 
 use secrecy::ExposeSecret;
 
-use super::error::SettingsError;
 use super::option::DefaultValue;
-use super::{Settings, reference};
+use super::{DeferredAuthMethod, Findings, Settings, reference};
 
-/// Refuses what cannot work; tells of what is unwise.
-pub fn check(settings: &Settings) -> Result<Vec<String>, SettingsError> {
-    let mut warnings = Vec::new();
-    check_database(settings)?;
-    check_stack_domain(settings, &mut warnings)?;
-    check_encryption_key(settings, &mut warnings)?;
-    Ok(warnings)
+/// Finds what cannot work and what is unwise.
+pub fn check(settings: &Settings) -> Findings {
+    let mut findings = Findings::default();
+    check_database(settings, &mut findings);
+    check_stack_domain(settings, &mut findings);
+    check_encryption_key(settings, &mut findings);
+    check_trustee(settings, &mut findings);
+    check_keystone(settings, &mut findings);
+    findings
 }
 
-fn check_database(settings: &Settings) -> Result<(), SettingsError> {
-    match settings.database.connection {
-        Some(_) => Ok(()),
-        None => Err(refuse(
-            settings,
-            "database",
-            "connection",
-            "is not set; the engine has no database without it",
-        )),
+fn is_set(text: Option<&String>) -> bool {
+    text.is_some_and(|text| !text.is_empty())
+}
+
+fn check_database(settings: &Settings, findings: &mut Findings) {
+    if settings.database.connection.is_none() {
+        let problem = "is not set; the engine has no database without it";
+        findings
+            .problems
+            .push(settings.refusal("database", "connection", problem));
     }
 }
 
-fn check_stack_domain(settings: &Settings, warnings: &mut Vec<String>) -> Result<(), SettingsError> {
+fn check_stack_domain(settings: &Settings, findings: &mut Findings) {
     let engine = &settings.engine;
-    let is_set = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
-    if !is_set(&engine.stack_user_domain_id) && !is_set(&engine.stack_user_domain_name) {
-        warnings.push(
+    if !is_set(engine.stack_user_domain_id.as_ref()) && !is_set(engine.stack_user_domain_name.as_ref()) {
+        findings.warnings.push(
             "[DEFAULT] stack_user_domain_id or stack_user_domain_name is not set: users that stacks need are made in \
              the domain of their owner"
                 .to_owned(),
         );
-        return Ok(());
+        return;
     }
     let has_password = engine
         .stack_domain_admin_password
         .as_ref()
         .is_some_and(|password| !password.expose_secret().is_empty());
-    if is_set(&engine.stack_domain_admin) && has_password {
-        return Ok(());
+    let problem = "is needed with stack_user_domain_id or stack_user_domain_name";
+    for (option, is_there) in [
+        ("stack_domain_admin", is_set(engine.stack_domain_admin.as_ref())),
+        ("stack_domain_admin_password", has_password),
+    ] {
+        if !is_there {
+            findings.problems.push(settings.refusal("DEFAULT", option, problem));
+        }
     }
-    let option = if has_password {
-        "stack_domain_admin"
-    } else {
-        "stack_domain_admin_password"
-    };
-    Err(refuse(
-        settings,
-        "DEFAULT",
-        option,
-        "is needed with stack_user_domain_id or stack_user_domain_name",
-    ))
 }
 
-fn check_encryption_key(settings: &Settings, warnings: &mut Vec<String>) -> Result<(), SettingsError> {
+fn check_encryption_key(settings: &Settings, findings: &mut Findings) {
     const OPTION: &str = "auth_encryption_key";
     let key = settings.engine.auth_encryption_key.expose_secret();
-    match key.chars().count() {
-        32 => {}
-        16 | 24 => warnings.push(format!("[DEFAULT] {OPTION} should have 32 characters")),
-        _ => return Err(refuse(settings, "DEFAULT", OPTION, "must have 32 characters")),
+    let (length, is_ascii) = (key.chars().count(), key.is_ascii());
+    match length {
+        32 if is_ascii => {}
+        16 | 24 if is_ascii => findings
+            .warnings
+            .push(format!("[DEFAULT] {OPTION} should have 32 characters")),
+        16 | 24 | 32 => {
+            let problem = "holds a character beyond ASCII, with which nothing can be encrypted";
+            findings.problems.push(settings.refusal("DEFAULT", OPTION, problem));
+        }
+        _ => {
+            let problem = format!("must have 32 characters, not {length}");
+            findings.problems.push(settings.refusal("DEFAULT", OPTION, problem));
+        }
     }
     let known = reference::group("DEFAULT")
         .and_then(|group| group.option(OPTION))
         .map(|option| option.default);
     if matches!(known, Some(DefaultValue::Text(default)) if default == key) {
-        warnings.push(format!("[DEFAULT] {OPTION} is the default, which everybody knows"));
+        findings
+            .warnings
+            .push(format!("[DEFAULT] {OPTION} is the default, which everybody knows"));
     }
-    Ok(())
 }
 
-fn refuse(settings: &Settings, group: &str, option: &str, problem: &str) -> SettingsError {
-    let origin = settings.options.get(group, option).map(|found| found.origin.clone());
-    SettingsError::BadValue {
-        origin: origin.unwrap_or(super::Origin::Default),
-        group: group.to_owned(),
-        option: option.to_owned(),
-        problem: problem.to_owned(),
+/// Without a user of its own the engine cannot take a trust: every create would fail.
+fn check_trustee(settings: &Settings, findings: &mut Findings) {
+    let trustee = &settings.trustee;
+    let takes_trusts = settings.engine.deferred_auth_method == DeferredAuthMethod::Trusts;
+    let problem = match trustee.auth_type.as_deref() {
+        Some("password" | "v3password") => None,
+        Some(other) => Some(("auth_type", format!("'{other}' is not supported; password is"))),
+        None => Some((
+            "auth_type",
+            "is not set: the engine has no user to whom the owners of stacks could delegate".to_owned(),
+        )),
+    };
+    let nameless = || {
+        let is_named = is_set(trustee.username.as_ref()) || is_set(trustee.user_id.as_ref());
+        (!is_named).then(|| ("username", "is needed, or user_id".to_owned()))
+    };
+    let Some((option, problem)) = problem.or_else(nameless) else {
+        return;
+    };
+    if takes_trusts && trustee.auth_type.is_some() {
+        findings.problems.push(settings.refusal("trustee", option, problem));
+    } else if takes_trusts {
+        findings.warnings.push(format!("[trustee] {option} {problem}"));
+    }
+}
+
+fn check_keystone(settings: &Settings, findings: &mut Findings) {
+    let is_known = is_set(settings.clients.keystone_auth_uri.as_ref())
+        || is_set(settings.keystone_authtoken.www_authenticate_uri.as_ref());
+    if !is_known {
+        findings.warnings.push(
+            "[clients_keystone] auth_uri is not set, nor [keystone_authtoken] www_authenticate_uri: Keystone is found \
+             only where a request says where it is"
+                .to_owned(),
+        );
     }
 }
 
@@ -98,16 +133,23 @@ mod tests {
         settings.engine.stack_user_domain_name = Some("heat".to_owned());
         settings.engine.stack_domain_admin = Some("heat_domain_admin".to_owned());
         settings.engine.stack_domain_admin_password = Some(SecretString::from("secret"));
+        settings.trustee.auth_type = Some("password".to_owned());
+        settings.trustee.username = Some("heat".to_owned());
+        settings.clients.keystone_auth_uri = Some("http://localhost:5000".to_owned());
         settings
     }
 
     fn refusal(settings: &Settings) -> String {
-        check(settings).expect_err("refused").to_string()
+        let problems = check(settings).problems;
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        problems[0].to_string()
     }
 
     #[test]
     fn a_sound_configuration_passes_in_silence() {
-        assert_eq!(check(&sound()).expect("sound"), Vec::<String>::new());
+        let findings = check(&sound());
+        assert!(findings.problems.is_empty(), "{findings:?}");
+        assert_eq!(findings.warnings, Vec::<String>::new());
     }
 
     #[test]
@@ -121,6 +163,15 @@ mod tests {
         let mut settings = sound();
         settings.engine.stack_domain_admin_password = None;
         assert!(refusal(&settings).contains("stack_domain_admin_password"));
+        let mut settings = sound();
+        settings.engine.auth_encryption_key = SecretString::from("ä".repeat(32));
+        assert!(refusal(&settings).contains("ASCII"));
+        let mut settings = sound();
+        settings.trustee.auth_type = Some("v3oidcpassword".to_owned());
+        assert!(refusal(&settings).contains("[trustee] auth_type"));
+        let mut settings = sound();
+        settings.trustee.username = None;
+        assert!(refusal(&settings).contains("[trustee] username"));
     }
 
     #[test]
@@ -128,7 +179,10 @@ mod tests {
         let mut settings = sound();
         settings.engine.stack_user_domain_name = None;
         settings.engine.auth_encryption_key = Settings::defaults().engine.auth_encryption_key;
-        let warnings = check(&settings).expect("it works all the same");
-        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        settings.trustee.auth_type = None;
+        settings.clients.keystone_auth_uri = None;
+        let findings = check(&settings);
+        assert!(findings.problems.is_empty(), "it works all the same: {findings:?}");
+        assert_eq!(findings.warnings.len(), 4, "{findings:?}");
     }
 }

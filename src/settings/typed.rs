@@ -50,6 +50,28 @@ fn duration_from<E: Error>(seconds: f64) -> Result<Duration, E> {
     Duration::try_from_secs_f64(seconds).map_err(|_| E::custom(format!("{seconds} is not a number of seconds")))
 }
 
+/// Why a value does not fit its field, for people.
+pub fn misfit(kind: figment::error::Kind) -> String {
+    use figment::error::{Actual, Kind};
+    let (actual, expected) = match kind {
+        Kind::InvalidValue(actual, expected) | Kind::InvalidType(actual, expected) => (actual, expected),
+        other => return other.to_string(),
+    };
+    let number = match actual {
+        Actual::Signed(number) => number.to_string(),
+        Actual::Unsigned(number) => number.to_string(),
+        Actual::Float(number) => number.to_string(),
+        other => other.to_string(),
+    };
+    let most = match expected.as_str() {
+        "u16" => u64::from(u16::MAX),
+        "u32" => u64::from(u32::MAX),
+        "u64" | "usize" => u64::MAX,
+        _ => return format!("{number} is not {expected}"),
+    };
+    format!("{number} is not between 0 and {most}")
+}
+
 pub fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SecretString, D::Error> {
     String::deserialize(deserializer).map(SecretString::from)
 }

@@ -86,10 +86,30 @@ impl DatabaseOptions {
         })
     }
 
-    pub(super) fn connect_options(&self) -> Result<MySqlConnectOptions, ConnectionStringError> {
+    /// What is wrong with the connection string, or with a file that it names. Nothing is connected.
+    pub fn problem(&self) -> Option<ConnectionStringError> {
+        let parsed = match self.parse() {
+            Ok(parsed) => parsed,
+            Err(error) => return Some(error),
+        };
+        if let Err(error) = parsed.connect_options() {
+            return Some(error);
+        }
+        ["ssl_ca", "ssl_cert", "ssl_key"].into_iter().find_map(|option| {
+            let path = PathBuf::from(parsed.option(option)?);
+            let source = std::fs::File::open(&path).err()?;
+            Some(ConnectionStringError::File { option, path, source })
+        })
+    }
+
+    fn parse(&self) -> Result<ConnectionString, ConnectionStringError> {
         let mut parsed = ConnectionString::parse(self.connection.expose_secret())?;
         parsed.query.extend(parse_query(&self.connection_parameters));
-        parsed.connect_options()
+        Ok(parsed)
+    }
+
+    pub(super) fn connect_options(&self) -> Result<MySqlConnectOptions, ConnectionStringError> {
+        self.parse()?.connect_options()
     }
 
     /// The most connections at one time: SQLAlchemy's pool size and its overflow together.
@@ -102,20 +122,27 @@ impl DatabaseOptions {
     }
 }
 
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum ConnectionStringError {
     #[error("no scheme: expected mysql+pymysql://user:password@host/database")]
     NoScheme,
     #[error("database {0} is not supported, only mysql and mariadb")]
     UnsupportedDatabase(String),
-    #[error("port {0:?} is not a port number")]
-    Port(String),
+    /// What stands there may be a part of a password, and is not shown.
+    #[error("what follows the host is no port; @ : / ? in a password must be percent-encoded")]
+    Port,
     #[error("a percent-encoded part is not UTF-8")]
     Encoding,
     #[error("character set {0} is not supported, only utf8, utf8mb3 and utf8mb4")]
     CharacterSet(String),
     #[error("{option} has no meaning for {value:?}")]
     Value { option: String, value: String },
+    #[error("{option}: cannot read {}", path.display())]
+    File {
+        option: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
 }
 
 #[derive(Debug, PartialEq)]
@@ -281,7 +308,7 @@ fn split_address(address: &str) -> Result<(Option<String>, Option<u16>), Connect
         },
     };
     let port = match port.filter(|port| !port.is_empty()) {
-        Some(port) => Some(port.parse().map_err(|_| ConnectionStringError::Port(port.to_owned()))?),
+        Some(port) => Some(port.parse().map_err(|_| ConnectionStringError::Port)?),
         None => None,
     };
     Ok((Some(host).filter(|host| !host.is_empty()).map(str::to_owned), port))
@@ -346,17 +373,22 @@ mod tests {
 
     #[test]
     fn what_cannot_be_used_is_named() {
-        let error = |text| ConnectionString::parse(text).expect_err("a bad connection string");
-        assert_eq!(error("heat"), ConnectionStringError::NoScheme);
+        let error = |text: &str| {
+            let options = DatabaseOptions::new(text);
+            options.problem().expect("a bad connection string").to_string()
+        };
+        assert!(error("heat").starts_with("no scheme"));
+        assert!(error("sqlite:///heat.db").starts_with("database sqlite is not supported"));
+        assert!(error("mysql://h/x?charset=latin1").starts_with("character set latin1"));
         assert_eq!(
-            error("sqlite:///heat.db"),
-            ConnectionStringError::UnsupportedDatabase("sqlite".into())
+            error("mysql://h/x?ssl_ca=/nowhere/ca.pem"),
+            "ssl_ca: cannot read /nowhere/ca.pem"
         );
-        assert_eq!(error("mysql://h:port/x"), ConnectionStringError::Port("port".into()));
-        let latin = parsed("mysql://h/x?charset=latin1")
-            .connect_options()
-            .expect_err("not UTF-8");
-        assert_eq!(latin, ConnectionStringError::CharacterSet("latin1".into()));
+        let of_a_password = error("mysql://heat:pa@ss:s3cret@h/x");
+        assert!(
+            of_a_password.contains("no port") && !of_a_password.contains("s3cret"),
+            "{of_a_password}"
+        );
     }
 
     #[test]

@@ -10,6 +10,8 @@ use serde_json::Value;
 
 use crate::lab::{Lab, TestDatabase, TestVhost};
 
+mod check_config;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_heat-engine-rs");
 /// Long enough for a loaded machine; nothing waits that long unless it fails.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -163,12 +165,15 @@ impl Drop for RunningEngine {
 #[test]
 fn an_impossible_value_is_refused_with_file_group_and_option() {
     let directory = Directory::new("refused");
-    let file = directory.file("heat.conf", "[DEFAULT]\nhost = a\n\n[database]\nmax_retries = many\n");
+    let file = directory.file(
+        "heat.conf",
+        "[DEFAULT]\nhost = a\n\n[database]\nconnection = mysql://h/x\nmax_retries = many\n",
+    );
     let output = program(&["--config-file", &file.display().to_string()]);
     assert_eq!(output.status.code(), Some(2));
     let complaint = text(&output.stderr);
     let expected = format!(
-        "heat-engine-rs: {}:5: [database] max_retries: 'many' is not a whole number\n",
+        "heat-engine-rs: {}:6: [database] max_retries: 'many' is not a whole number\n",
         file.display()
     );
     assert_eq!(complaint, expected);

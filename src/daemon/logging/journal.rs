@@ -6,6 +6,11 @@ use super::LoggingError;
 use super::output::facility;
 use crate::settings::LoggingSettings;
 
+/// Whether the journal is there, if the options ask for it.
+pub fn check(settings: &LoggingSettings) -> Result<(), LoggingError> {
+    layer(settings).map(|_| ())
+}
+
 /// The layer, if the options ask for the journal.
 pub fn layer(settings: &LoggingSettings) -> Result<Option<tracing_journald::Layer>, LoggingError> {
     if !settings.use_journal {

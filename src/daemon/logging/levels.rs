@@ -41,6 +41,16 @@ pub fn targets(settings: &LoggingSettings) -> Targets {
     targets.with_target("lapin::returned_messages", LevelFilter::OFF)
 }
 
+/// Entries of `default_log_levels` that say nothing.
+pub fn senseless(settings: &LoggingSettings) -> Vec<&str> {
+    let entries = settings.default_log_levels.iter().map(String::as_str);
+    let makes_sense = |entry: &&str| {
+        let level = entry.split_once('=').and_then(|(_, level)| level_of(level.trim()));
+        level.is_some()
+    };
+    entries.filter(|entry| !makes_sense(entry)).collect()
+}
+
 fn counterparts(logger: &str) -> Vec<String> {
     match COUNTERPARTS.iter().find(|(python, _)| *python == logger) {
         Some((_, targets)) => targets.iter().map(|target| (*target).to_owned()).collect(),
@@ -97,6 +107,10 @@ mod tests {
     #[test]
     fn names_of_this_program_and_numbers_are_understood() {
         let targets = targets_of(false, &["heat_engine::rpc=10", "heat_engine::store=TRACE", "nonsense"]);
+        let mut logging = Settings::defaults().logging;
+        assert_eq!(senseless(&logging), Vec::<&str>::new());
+        logging.default_log_levels = vec!["a=10".to_owned(), "nonsense".to_owned(), "b=LOUD".to_owned()];
+        assert_eq!(senseless(&logging), ["nonsense", "b=LOUD"]);
         assert!(targets.would_enable("heat_engine::rpc::stacks", &Level::DEBUG));
         assert!(targets.would_enable("heat_engine::store", &Level::TRACE));
         assert!(!targets.would_enable("heat_engine::stack", &Level::DEBUG));

@@ -261,13 +261,16 @@ fn color_of(level: Level) -> &'static str {
 
 /// chrono panics over a directive that it does not know, so such a format is not used.
 fn usable_date_format(format: &str) -> String {
-    use chrono::format::{Item, StrftimeItems};
-    let is_known = StrftimeItems::new(format).all(|item| item != Item::Error);
-    if is_known {
+    if is_date_format(format) {
         format.to_owned()
     } else {
         "%Y-%m-%d %H:%M:%S".to_owned()
     }
+}
+
+pub fn is_date_format(format: &str) -> bool {
+    use chrono::format::{Item, StrftimeItems};
+    StrftimeItems::new(format).all(|item| item != Item::Error)
 }
 
 #[cfg(test)]

@@ -70,6 +70,35 @@ impl Output {
     }
 }
 
+/// Whether [`Output::all`] would open everything. A log file that is not there yet is not made.
+pub fn check(settings: &LoggingSettings) -> Result<(), LoggingError> {
+    if let Some(path) = log_file_path(settings) {
+        check_file(&path)?;
+    }
+    if settings.use_syslog {
+        facility(&settings.syslog_log_facility)?;
+        let socket = UnixDatagram::unbound().map_err(LoggingError::Syslog)?;
+        socket.connect(SYSLOG_SOCKET).map_err(LoggingError::Syslog)?;
+    }
+    Ok(())
+}
+
+fn check_file(path: &Path) -> Result<(), LoggingError> {
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
+        return Err(LoggingError::NoDirectory {
+            path: directory.to_owned(),
+        });
+    }
+    match OpenOptions::new().append(true).open(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(LoggingError::File {
+            path: path.to_owned(),
+            source,
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// `log_file`, in `log_dir` if that is given; `log_dir` alone: a file called as the program.
 pub fn log_file_path(settings: &LoggingSettings) -> Option<PathBuf> {
     match (&settings.log_dir, &settings.log_file) {

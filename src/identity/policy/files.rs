@@ -13,11 +13,11 @@ const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyFileError {
-    #[error("cannot read policy file {path}")]
+    #[error("cannot read policy file {}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("policy file {path} is larger than {MAX_FILE_BYTES} bytes")]
+    #[error("policy file {} is larger than {MAX_FILE_BYTES} bytes", path.display())]
     TooLarge { path: PathBuf },
-    #[error("policy file {path}, line {line}: expected one rule, such as \"name\": \"check\"")]
+    #[error("policy file {}, line {line}: expected one rule, such as \"name\": \"check\"", path.display())]
     NotARule { path: PathBuf, line: usize },
 }
 
@@ -25,7 +25,14 @@ pub enum PolicyFileError {
 pub(super) struct RuleFiles {
     file: Option<PathBuf>,
     directories: Vec<PathBuf>,
-    seen: Mutex<Option<Vec<Version>>>,
+    seen: Mutex<Seen>,
+}
+
+/// What the last look found, so that neither rules nor an error are told twice.
+#[derive(Debug, Default)]
+struct Seen {
+    versions: Option<Vec<Version>>,
+    failure: Option<String>,
 }
 
 /// What tells that a file is another one than before.
@@ -41,18 +48,30 @@ impl RuleFiles {
         Self {
             file,
             directories,
-            seen: Mutex::new(None),
+            seen: Mutex::default(),
         }
     }
 
     /// All rules, later ones over earlier ones; nothing if no file has changed since they were last read.
     pub fn read_if_changed(&self) -> Result<Option<Vec<(String, Check)>>, PolicyFileError> {
         let mut seen = self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let versions = self.versions();
-        if seen.as_ref() == Some(&versions) {
+        let versions = match self.versions() {
+            Ok(versions) => versions,
+            Err(error) => {
+                let failure = Some(error.to_string());
+                let is_known = seen.failure == failure;
+                *seen = Seen {
+                    versions: None,
+                    failure,
+                };
+                return if is_known { Ok(None) } else { Err(error) };
+            }
+        };
+        if seen.versions.as_ref() == Some(&versions) {
             return Ok(None);
         }
-        *seen = Some(versions.clone());
+        seen.versions = Some(versions.clone());
+        seen.failure = None;
         let mut rules = Vec::new();
         for version in versions {
             rules.extend(read_rules(&version)?);
@@ -60,40 +79,60 @@ impl RuleFiles {
         Ok(Some(rules))
     }
 
-    fn versions(&self) -> Vec<Version> {
-        let in_directories = self.directories.iter().flat_map(|directory| files_of(directory));
-        self.file
-            .iter()
-            .cloned()
-            .chain(in_directories)
-            .filter_map(version_of)
-            .collect()
+    fn versions(&self) -> Result<Vec<Version>, PolicyFileError> {
+        let mut paths: Vec<PathBuf> = self.file.iter().cloned().collect();
+        for directory in &self.directories {
+            paths.extend(files_of(directory)?);
+        }
+        let mut versions = Vec::new();
+        for path in paths {
+            versions.extend(version_of(path)?);
+        }
+        Ok(versions)
     }
 }
 
-fn files_of(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(directory) else {
-        return Vec::new();
-    };
-    let is_hidden = |path: &PathBuf| {
+/// What is not there says nothing; what is there and cannot be read might have forbidden something.
+fn unless_missing<T>(path: &Path, outcome: std::io::Result<T>) -> Result<Option<T>, PolicyFileError> {
+    match outcome {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(PolicyFileError::Read {
+            path: path.to_owned(),
+            source,
+        }),
+    }
+}
+
+fn files_of(directory: &Path) -> Result<Vec<PathBuf>, PolicyFileError> {
+    let is_hidden = |path: &Path| {
         path.file_name()
             .is_none_or(|name| name.to_string_lossy().starts_with('.'))
     };
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.is_file() && !is_hidden(path))
-        .collect();
+    let mut paths = Vec::new();
+    for entry in unless_missing(directory, std::fs::read_dir(directory))?
+        .into_iter()
+        .flatten()
+    {
+        let Some(entry) = unless_missing(directory, entry)? else {
+            continue;
+        };
+        let path = entry.path();
+        if path.is_file() && !is_hidden(&path) {
+            paths.push(path);
+        }
+    }
     paths.sort();
-    paths
+    Ok(paths)
 }
 
-fn version_of(path: PathBuf) -> Option<Version> {
-    let metadata = std::fs::metadata(&path).ok()?;
-    Some(Version {
+fn version_of(path: PathBuf) -> Result<Option<Version>, PolicyFileError> {
+    let metadata = unless_missing(&path, std::fs::metadata(&path))?;
+    Ok(metadata.map(|metadata| Version {
         path,
         modified: metadata.modified().ok(),
         length: metadata.len(),
-    })
+    }))
 }
 
 fn read_rules(version: &Version) -> Result<Vec<(String, Check)>, PolicyFileError> {
