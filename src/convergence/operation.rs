@@ -18,7 +18,7 @@ use crate::plugins::questions::Questions;
 use crate::resource::failure::{Failure, Remedy};
 use crate::resource::instance::Instance;
 use crate::resource::plugin::{Change, Changed, Progress};
-use crate::resource::properties::{Depth, Properties};
+use crate::resource::properties::{Depth, Properties, PropertyError};
 use crate::resource::state::{Action, Status};
 use crate::stack::services::Services;
 
@@ -65,6 +65,8 @@ enum Outcome {
     Done,
     Replace(String),
     Failed(Failure),
+    /// A create was refused for its properties.
+    Invalid(PropertyError),
     Aborted(Abort),
 }
 
@@ -118,7 +120,7 @@ impl Operation<'_> {
         if validate {
             let constraints = Questions::new(&self.instance.session);
             if let Err(error) = self.instance.properties.validate(Depth::Values, &constraints).await {
-                return Outcome::Failed(error.into());
+                return Outcome::Invalid(error);
             }
         }
         if self.watch.leaves_out(MAKE) {
@@ -200,7 +202,7 @@ impl Operation<'_> {
                     }
                 }
             }
-            Outcome::Failed(_) | Outcome::Aborted(_) => {}
+            Outcome::Failed(_) | Outcome::Invalid(_) | Outcome::Aborted(_) => {}
         }
         self.finish(Action::Update, outcome).await.map_err(|(end, _)| end)
     }
@@ -354,6 +356,16 @@ impl Operation<'_> {
                     reason: reason.clone(),
                 };
                 (Status::Failed, reason, Err((end, failure.remedy)))
+            }
+            Outcome::Invalid(error) => {
+                let name = self.instance.name.as_str();
+                let reason = Failure::from(error.clone()).reason(name);
+                // The stack's reason names the resource before the property once more.
+                let end = CheckEnd::Failed {
+                    action,
+                    reason: Failure::from(error.below(&[name])).reason(name),
+                };
+                (Status::Failed, reason, Err((end, Remedy::Terminal)))
             }
             Outcome::Aborted(abort) => {
                 let (cause, end) = match abort {

@@ -11,6 +11,7 @@ pub mod literal;
 pub mod lookup;
 pub mod plugin;
 pub mod properties;
+pub mod provider_template;
 pub mod schema;
 pub mod state;
 pub mod support;

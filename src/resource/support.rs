@@ -23,18 +23,14 @@ impl Support {
         }
     }
 
-    /// The status of that name, for filters that a client sends.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [
-            Self::Unknown,
-            Self::Supported,
-            Self::Deprecated,
-            Self::Unsupported,
-            Self::Hidden,
-        ]
-        .into_iter()
-        .find(|status| status.as_str() == name)
-    }
+    /// All of them, in the order in which users are told of them.
+    pub const ALL: [Self; 5] = [
+        Self::Unknown,
+        Self::Supported,
+        Self::Deprecated,
+        Self::Unsupported,
+        Self::Hidden,
+    ];
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 //! Python's own rules decide what happens to arguments that a method does not know or misses, because a client of
 //! another release sees these errors.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::error::RequestError;
-use crate::python::value::class_name;
+use crate::python::value::{class_name, is_true};
 
 /// The arguments that a method takes, after the request's context.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,7 @@ impl Arguments {
     pub fn flag(&self, name: &str, default: bool) -> bool {
         match self.0.get(name) {
             None => default,
-            Some(value) => crate::python::value::is_true(value),
+            Some(value) => is_true(value),
         }
     }
 
@@ -114,6 +114,7 @@ impl Arguments {
             None => Ok(None),
             Some(Value::Number(number)) => number
                 .as_i64()
+                .or_else(|| whole_part(number))
                 .map(Some)
                 .ok_or_else(|| invalid(&Value::from(number.clone()))),
             Some(Value::Bool(flag)) => Ok(Some(i64::from(*flag))),
@@ -122,9 +123,9 @@ impl Arguments {
         }
     }
 
-    /// A list of texts; a single text stands for a list of one.
+    /// A list of texts; a single text stands for a list of one, and what is empty for none.
     pub fn texts(&self, name: &str) -> Result<Option<Vec<String>>, RequestError> {
-        match self.value(name) {
+        match self.value(name).filter(|value| is_true(value)) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(vec![text.clone()])),
             Some(Value::Array(items)) => items
@@ -136,6 +137,13 @@ impl Arguments {
             Some(other) => Err(wrong_type(name, "list", other)),
         }
     }
+}
+
+/// What Python's `int` makes of a number with a fraction.
+#[expect(clippy::cast_possible_truncation, reason = "the fraction is what is to go")]
+pub fn whole_part(number: &Number) -> Option<i64> {
+    let number = number.as_f64().filter(|number| number.is_finite())?;
+    Some(number.trunc() as i64)
 }
 
 /// Python's words for a value that is of another kind than the code expects.

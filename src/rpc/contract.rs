@@ -1,5 +1,7 @@
 //! Topic `engine`: the contract that heat-api calls, as one table.
 
+use std::fmt::Display;
+
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
@@ -9,7 +11,9 @@ use super::arguments::{Arguments, Signature};
 use super::call::{Call, Engine};
 use super::error::{NotServed, RequestError};
 use super::handover::Handed;
-use super::{events, outputs, preview, resources, services, stacks_read, stacks_write, templates};
+use super::{
+    events, language, outputs, preview, resource_types, resources, services, stacks_read, stacks_write, templates,
+};
 use crate::identity::RequestContext;
 use crate::messaging::{Answer, Dispatch, Fault, Request};
 
@@ -49,6 +53,7 @@ static METHODS: &[Method] = &[
     method!(resources::describe_stack_resource(stack_identity, resource_name)[with_attr]),
     method!(resources::describe_stack_resources (stack_identity, resource_name) []),
     method!(resources::find_physical_resource (physical_resource_id) []),
+    method!(resource_types::generate_template(type_name)[template_type]),
     method!(templates::get_environment (stack_identity) []),
     method!(templates::get_files (stack_identity) []),
     method!(services::get_revision () []),
@@ -56,14 +61,18 @@ static METHODS: &[Method] = &[
     method!(stacks_read::identify_stack (stack_name) []),
     method!(events::list_events (stack_identity) [filters, limit, marker, sort_keys, sort_dir, nested_depth]),
     method!(outputs::list_outputs (stack_identity) []),
+    method!(resource_types::list_resource_types () [support_status, type_name, heat_version, with_description]),
     method!(services::list_services () []),
     method!(resources::list_stack_resources (stack_identity) [nested_depth, with_detail, filters]),
     method!(stacks_read::list_stacks ()
         [limit, marker, sort_keys, sort_dir, filters, tenant_safe, show_deleted, show_nested, show_hidden, tags,
          tags_any, not_tags, not_tags_any]),
+    method!(language::list_template_functions(template_version)[with_condition]),
+    method!(language::list_template_versions () []),
     method!(preview::preview_stack (stack_name, template, params, files, args) [environment_files, files_container]),
     method!(preview::preview_update_stack (stack_identity, template, params, files, args)
         [environment_files, files_container]),
+    method!(resource_types::resource_schema(type_name)[with_description]),
     method!(outputs::show_output (stack_identity, output_key) []),
     method!(stacks_read::show_stack(stack_identity)[resolve_outputs]),
     method!(stacks_write::stack_cancel_update(stack_identity)[cancel_with_rollback]),
@@ -84,16 +93,11 @@ static HANDED_OVER: &[&str] = &[
     "delete_software_config",
     "delete_software_deployment",
     "export_stack",
-    "generate_template",
-    "list_resource_types",
     "list_software_configs",
     "list_software_deployments",
-    "list_template_functions",
-    "list_template_versions",
     "metadata_software_deployments",
     "migrate_convergence_1",
     "resource_mark_unhealthy",
-    "resource_schema",
     "resource_signal",
     "show_snapshot",
     "show_software_config",
@@ -107,6 +111,9 @@ static HANDED_OVER: &[&str] = &[
     "stack_suspend",
     "update_software_deployment",
 ];
+
+/// Methods that a Python engine answers more fully, and this one only where none is alive: it has more types.
+static BETTER_ANSWERED_BY_PYTHON: &[&str] = &["list_resource_types"];
 
 fn method(name: &str) -> Option<&'static Method> {
     METHODS
@@ -122,6 +129,10 @@ impl Dispatch for Engine {
     }
 
     async fn call(&self, request: Request) -> Result<Answer, Fault> {
+        let is_better_elsewhere = BETTER_ANSWERED_BY_PYTHON.contains(&request.method.as_str());
+        if is_better_elsewhere && self.is_handed_over(&request, &"it may have more to tell").await {
+            return Ok(Answer::HandedOver);
+        }
         let outcome = match method(&request.method) {
             Some(method) => self.serve(method, &request).await,
             None => Err(NotServed::Feature(format!("Method {}", request.method)).into()),
@@ -152,19 +163,26 @@ impl Engine {
 
     /// The next engine answers the caller; where there is none, the caller learns what is missing.
     async fn hand_over(&self, request: &Request, what: NotServed) -> Result<Answer, Fault> {
+        match self.is_handed_over(request, &what).await {
+            true => Ok(Answer::HandedOver),
+            false => self.without_engine(&request.method, what),
+        }
+    }
+
+    async fn is_handed_over(&self, request: &Request, why: &(dyn Display + Sync)) -> bool {
         match self.handover.request(&request.frame).await {
             Ok(Handed::Over) => {
-                tracing::info!(method = request.method, "handed to a Python engine: {what}");
-                Ok(Answer::HandedOver)
+                tracing::info!(method = request.method, "handed to a Python engine: {why}");
+                true
             }
-            Ok(Handed::NoEngine) => self.without_engine(&request.method, what),
+            Ok(Handed::NoEngine) => false,
             Err(error) => {
                 tracing::error!(
                     method = request.method,
                     error = &error as &dyn std::error::Error,
                     "cannot hand the request to a Python engine"
                 );
-                self.without_engine(&request.method, what)
+                false
             }
         }
     }

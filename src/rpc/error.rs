@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::exception_formats;
 use crate::exception::{RemoteException, located_keywords};
 use crate::messaging::{Exception, Fault};
+use crate::python::literal::Literal;
 use crate::store::StoreError;
 
 /// Why a request has no result. The texts are those that clients show and match on.
@@ -28,6 +29,8 @@ pub enum RequestError {
     RequestLimitExceeded(String),
     #[error("{0} is not supported.")]
     NotSupported(String),
+    #[error("Data supplied was not valid: {0}")]
+    Invalid(String),
     #[error("Missing required credential: {0}")]
     MissingCredential(&'static str),
     #[error("The following parameters are immutable and may not be updated: {}", .0.join(", "))]
@@ -59,6 +62,9 @@ pub enum RequestError {
 pub enum NotServed {
     #[error("The Resource Type ({0}) could not be found.")]
     ResourceType(String),
+    /// A type that is asked about by itself.
+    #[error("There was an error loading the definition of the global resource type {0}.")]
+    GlobalResourceType(String),
     #[error("The function \"{0}\"")]
     Function(String),
     #[error("{0} (no Python engine is alive to serve it)")]
@@ -104,6 +110,7 @@ impl RequestError {
             Self::StackExists(_) => "StackExists",
             Self::RequestLimitExceeded(_) => "RequestLimitExceeded",
             Self::NotSupported(_) => "NotSupported",
+            Self::Invalid(_) => "Invalid",
             Self::MissingCredential(_) => "MissingCredentialError",
             Self::ImmutableParameterModified(_) => "ImmutableParameterModified",
             Self::StackValidationFailed { .. } => "StackValidationFailed",
@@ -111,6 +118,7 @@ impl RequestError {
             Self::AttributeError(_) => "AttributeError",
             Self::TypeError(_) => "TypeError",
             Self::NotServed(NotServed::ResourceType(_)) => "EntityNotFound",
+            Self::NotServed(NotServed::GlobalResourceType(_)) => "InvalidGlobalResource",
             Self::NotServed(NotServed::Feature(_) | NotServed::Function(_)) => "NotSupported",
             Self::Store(_) => "DBError",
             Self::Lower(error) => error.class_name(),
@@ -162,6 +170,8 @@ impl RequestError {
     fn positional(&self, message: &str) -> Vec<Value> {
         match self {
             Self::ImmutableParameterModified(names) => names.iter().map(|name| Value::from(name.as_str())).collect(),
+            // Its message is the key as Python writes it, which the client writes so again.
+            _ if self.class() == "KeyError" => vec![key_of(message)],
             _ if self.class() == "NotFound" || is_builtin(self.class()) => vec![Value::from(message)],
             _ => Vec::new(),
         }
@@ -179,6 +189,13 @@ impl RequestError {
 
 /// The homes of exceptions that a caller makes sense of.
 const BUILT_BY_CALLERS: [&str; 2] = ["heat.common.exception", "builtins"];
+
+/// What a message says that was missing.
+fn key_of(message: &str) -> Value {
+    let key = Literal::parse(message).ok();
+    let key = key.as_ref().and_then(Literal::as_text);
+    Value::from(key.unwrap_or(message))
+}
 
 /// Python's own exceptions, which have no keyword arguments.
 fn is_builtin(class: &str) -> bool {
@@ -231,6 +248,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::template::TemplateError;
 
     fn fault(error: RequestError) -> Fault {
         error.into()
@@ -260,6 +278,18 @@ mod tests {
         );
         assert_eq!(fault.arguments, [json!("Invalid timeout value -1")]);
         assert!(fault.keyword_arguments.is_empty());
+    }
+
+    #[test]
+    fn a_missing_key_travels_as_it_is() {
+        let fault = fault(
+            TemplateError::Python {
+                class: "KeyError",
+                message: "'env.yaml'".to_owned(),
+            }
+            .into(),
+        );
+        assert_eq!((fault.message.as_str(), fault.arguments), ("'env.yaml'", vec![json!("env.yaml")]));
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub async fn list_events(engine: &Engine, call: Call) -> Result<Value, RequestEr
     match call.arguments.value("stack_identity") {
         Some(identity) if crate::python::value::is_true(identity) => {
             let stack = find::stack(engine.services(), &call.context, Some(identity), Deleted::Shown).await?;
-            if depth > 0 {
+            if depth != 0 {
                 stacks = stacks_of_tree(engine, &call, &stack, depth).await?;
                 query.project = Some(call.context.project_id.clone().unwrap_or_default());
                 query.filters.push(Filter {

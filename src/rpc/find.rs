@@ -36,7 +36,7 @@ impl StackIdentity {
                 .map(crate::python::to_text)
         };
         let identity = Self {
-            tenant: text("tenant").unwrap_or_default(),
+            tenant: parts.get("tenant").map(crate::python::to_text).unwrap_or_default(),
             stack_name: text("stack_name").unwrap_or_default(),
             stack_id: text("stack_id").unwrap_or_default(),
             path: text("path").unwrap_or_default(),

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::time::isotime;
+use crate::python::to_text;
 use crate::resource::attributes;
 use crate::resource::state::{Action, Status};
 use crate::stack::Stack;
@@ -63,9 +64,7 @@ impl WantedAttributes {
     pub fn read(with_attr: Option<&Value>) -> Self {
         match with_attr {
             Some(Value::Bool(false)) => Self::None,
-            Some(Value::Array(names)) => {
-                Self::AllAnd(names.iter().filter_map(Value::as_str).map(str::to_owned).collect())
-            }
+            Some(Value::Array(names)) => Self::AllAnd(names.iter().map(to_text).collect()),
             Some(Value::String(name)) => Self::AllAnd(vec![name.clone()]),
             _ => Self::AllAnd(Vec::new()),
         }

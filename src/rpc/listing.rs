@@ -4,6 +4,7 @@ use serde_json::Map;
 
 use super::arguments::Arguments;
 use super::error::RequestError;
+use crate::python::to_text;
 use crate::store::{Filter, Page, SortDirection};
 
 pub fn page(arguments: &Arguments) -> Result<Page, RequestError> {
@@ -13,7 +14,8 @@ pub fn page(arguments: &Arguments) -> Result<Page, RequestError> {
         .transpose()?;
     Ok(Page {
         limit,
-        marker: arguments.text("marker")?.map(str::to_owned),
+        // A marker that nothing has, whatever it is, marks nothing.
+        marker: arguments.value("marker").map(to_text),
         sort_keys: arguments.texts("sort_keys")?.unwrap_or_default(),
         sort_direction: sort_direction(arguments)?,
     })

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::arguments::whole_part;
 use super::error::RequestError;
 use crate::python::{repr, to_text};
 
@@ -45,7 +46,7 @@ fn is_set(given: &Map<String, Value>, name: &str) -> bool {
 /// What is no number counts as absent; a number below one is refused.
 fn timeout(given: Option<&Value>) -> Result<Option<i64>, RequestError> {
     let minutes = match given {
-        Some(Value::Number(number)) => number.as_i64().or_else(|| whole_part(number.as_f64())),
+        Some(Value::Number(number)) => number.as_i64().or_else(|| whole_part(number)),
         Some(Value::String(text)) => text.trim().parse().ok(),
         Some(Value::Bool(flag)) => Some(i64::from(*flag)),
         _ => None,
@@ -57,14 +58,6 @@ fn timeout(given: Option<&Value>) -> Result<Option<i64>, RequestError> {
         Some(minutes) if minutes > 0 => Ok(Some(minutes)),
         Some(minutes) => Err(RequestError::ValueError(format!("Invalid timeout value {minutes}"))),
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "Python's int() cuts the fraction off too"
-)]
-fn whole_part(number: Option<f64>) -> Option<i64> {
-    number.filter(|number| number.is_finite()).map(|number| number as i64)
 }
 
 fn boolean(given: &Map<String, Value>, name: &str) -> Result<Option<bool>, RequestError> {

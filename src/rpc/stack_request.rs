@@ -32,10 +32,11 @@ pub struct TemplateArguments {
     environment: Map<String, Value>,
     files: Files,
     environment_files: Vec<String>,
+    largest_file: u64,
 }
 
 impl TemplateArguments {
-    pub fn read(arguments: &Arguments) -> Result<Self, RequestError> {
+    pub fn read(engine: &Engine, arguments: &Arguments) -> Result<Self, RequestError> {
         if arguments.value("files_container").is_some() {
             return Err(NotServed::Feature("Reading files from a Swift container".to_owned()).into());
         }
@@ -51,6 +52,7 @@ impl TemplateArguments {
             environment,
             files: files(arguments.value("files"))?,
             environment_files: arguments.texts("environment_files")?.unwrap_or_default(),
+            largest_file: engine.services().settings.engine.max_template_size,
         })
     }
 
@@ -60,13 +62,16 @@ impl TemplateArguments {
             mut environment,
             files,
             environment_files,
+            largest_file,
         } = self;
         let template = template.unwrap_or_default();
         if !template.is_object() {
             return Err(lacks(&template, "items"));
         }
         let template = Template::new(template, Environment::default(), files)?;
-        merge(&mut environment, &environment_files, &template)?;
+        check_file_sizes(template.files(), largest_file)?;
+        let parameters = parameters_of(&template)?;
+        merge(&mut environment, &environment_files, &template, &parameters)?;
         let environment = templates.environment(&Value::Object(environment))?;
         Ok(template.with_environment(environment))
     }
@@ -78,14 +83,13 @@ impl TemplateArguments {
             mut environment,
             files,
             environment_files,
+            largest_file,
         } = self;
         let body = template.unwrap_or_else(|| Value::Object(current.body().clone()));
-        let mut all_files = current.files().as_map().clone();
-        all_files.extend(files.as_map().clone());
-        let files = Files::from_value(Value::Object(all_files))?;
-        let template = Template::new(body, Environment::default(), files)?;
-        merge(&mut environment, &environment_files, &template)?;
+        let template = Template::new(body, Environment::default(), current.files().updated(&files))?;
+        check_file_sizes(&files, largest_file)?;
         let parameters = parameters_of(&template)?;
+        merge(&mut environment, &environment_files, &template, &parameters)?;
         let addition = Value::Object(environment);
         let is_parameter = |name: &str| parameters.defined().any(|parameter| parameter.name == name);
         let environment = current.environment().patched(&addition, cleared, is_parameter)?;
@@ -97,8 +101,10 @@ fn files(given: Option<&Value>) -> Result<Files, RequestError> {
     let Some(given) = given else {
         return Ok(Files::default());
     };
-    let Value::Object(contents) = given else {
-        return Err(lacks(given, "values"));
+    let contents = match given {
+        Value::Object(contents) => contents,
+        Value::Array(_) => return Err(lacks(given, "values")),
+        other => return Ok(Files::from_value(other.clone())?),
     };
     match contents.values().find(|content| !content.is_string()) {
         Some(content) => Err(RequestError::TypeError(format!(
@@ -109,16 +115,34 @@ fn files(given: Option<&Value>) -> Result<Files, RequestError> {
     }
 }
 
+/// Each file may be a template, and is held to the limit of one.
+fn check_file_sizes(files: &Files, largest: u64) -> Result<(), RequestError> {
+    let sizes = files.as_map().values().filter_map(Value::as_str);
+    for size in sizes.map(|content| content.chars().count()) {
+        if u64::try_from(size).unwrap_or(u64::MAX) > largest {
+            return Err(RequestError::RequestLimitExceeded(format!(
+                "Template size ({size} bytes) exceeds maximum allowed size ({largest} bytes)."
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Nothing at all is as good as an empty map.
 fn is_wrong_map(value: &Value) -> bool {
     !value.is_object() && !value.is_null()
 }
 
-fn merge(environment: &mut Map<String, Value>, names: &[String], template: &Template) -> Result<(), RequestError> {
+fn merge(
+    environment: &mut Map<String, Value>,
+    names: &[String],
+    template: &Template,
+    parameters: &Parameters,
+) -> Result<(), RequestError> {
     if names.is_empty() {
         return Ok(());
     }
-    let mergeable = MergeableParameters::from(&parameters_of(template)?);
+    let mergeable = MergeableParameters::from(parameters);
     Ok(merge_environment_files(
         environment,
         names,
@@ -127,6 +151,7 @@ fn merge(environment: &mut Map<String, Value>, names: &[String], template: &Temp
     )?)
 }
 
+/// What the template defines: what is wrong with that is told before anything else is looked at.
 fn parameters_of(template: &Template) -> Result<Parameters, RequestError> {
     let nothing = Map::new();
     Ok(Parameters::new(
@@ -225,7 +250,7 @@ impl NewStackRequest {
         }
         Ok(Self {
             name: call.arguments.value("stack_name").cloned().unwrap_or_default(),
-            template: TemplateArguments::read(&call.arguments)?.into_template(&engine.services().templates)?,
+            template: TemplateArguments::read(engine, &call.arguments)?.into_template(&engine.services().templates)?,
             arguments,
         })
     }
@@ -326,7 +351,7 @@ impl UpdateRequest {
     pub async fn read(engine: &Engine, call: &Call, current: &Stack) -> Result<Self, RequestError> {
         refuse_what_only_python_updates(current)?;
         let arguments = call.arguments.required_map("args")?;
-        let template_arguments = TemplateArguments::read(&call.arguments)?;
+        let template_arguments = TemplateArguments::read(engine, &call.arguments)?;
         let is_patch = arguments.get("existing").is_some_and(crate::python::value::is_true);
         let template = if is_patch {
             let cleared = StackArguments::cleared(arguments)?;

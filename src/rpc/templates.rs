@@ -74,7 +74,7 @@ pub async fn validate_template(engine: &Engine, call: Call) -> Result<Value, Req
         let unknown = repr(&Value::Array(unknown));
         return Ok(bad_request(&format!("Invalid codes in ignore_errors : {unknown}")));
     }
-    let template = TemplateArguments::read(arguments)?.into_template(&engine.services().templates)?;
+    let template = TemplateArguments::read(engine, arguments)?.into_template(&engine.services().templates)?;
     if let Err(error) = check_template(engine, &template) {
         return Ok(json!({ "Error": error.to_string() }));
     }

@@ -1,5 +1,6 @@
 //! The stack as a whole: definition, state, dependencies, outputs, update, notifications, events.
 
+pub mod availability;
 pub mod creation;
 pub mod credentials;
 pub mod definition;

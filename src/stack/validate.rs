@@ -3,10 +3,11 @@
 //! The order of the checks decides what a user is told first, so it is the oracle's.
 
 use super::Stack;
+use super::availability::find_service;
 use super::error::StackError;
 use super::live::{LiveResource, LiveStack, LiveStates, Readers};
 use super::services::Services;
-use crate::cloud::{KEYSTONE, NEUTRON, Service, Session};
+use crate::cloud::Session;
 use crate::identity::RequestContext;
 use crate::plugins::questions::Questions;
 use crate::python::to_text;
@@ -91,7 +92,8 @@ async fn validate_resource(
             Thoroughness::TemplateOnly => Ok(()),
         };
     }
-    ensure_available(resource, session).await?;
+    let service = find_service(resource.resource_type, session).await;
+    service.map_err(|unavailable| unavailable.for_template(&resource.definition.resource_type))?;
     resource.definition.validate(definition.template(), &scope)?;
     validate_deletion_policy(definition, resource)?;
     let questions = Questions::new(session);
@@ -130,27 +132,6 @@ fn in_resource(failure: Failure, name: &str) -> StackError {
         message: failure.message,
     }
     .into()
-}
-
-static SERVICES: [&Service; 2] = [&KEYSTONE, &NEUTRON];
-
-/// Whether the cloud has the service that a type needs.
-async fn ensure_available(resource: &LiveResource, session: &Session) -> Result<(), StackError> {
-    let Some(service) = resource.resource_type.service else {
-        return Ok(());
-    };
-    let Some(known) = SERVICES.iter().find(|known| known.name == service) else {
-        return Ok(());
-    };
-    if session.service(known).endpoint().await.is_ok() {
-        return Ok(());
-    }
-    let service_type = known.types.first().copied().unwrap_or_default();
-    Err(StackError::TypeUnavailable {
-        service: service.to_owned(),
-        type_name: resource.definition.resource_type.clone(),
-        reason: format!("{service} {service_type} endpoint is not in service catalog."),
-    })
 }
 
 /// No type that this engine serves can keep a snapshot of what it deletes.

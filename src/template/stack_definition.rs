@@ -185,10 +185,13 @@ impl StackDefinition {
     }
 
     /// Checks what can be checked without knowing resource types: the document, parameter groups, conditions, and that
-    /// no name means two things. Parameters and resources have checks of their own.
+    /// names can be told apart in a path and mean one thing. Parameters and resources have checks of their own.
     pub fn validate(&self, states: &dyn ResourceStates) -> Result<(), TemplateError> {
         self.template.validate_parameter_groups()?;
         self.conditions.validate(&self.scope(states))?;
+        if self.resources.keys().any(|name| name.contains('/')) {
+            return Err(TemplateError::invalid("Resource name may not contain \"/\""));
+        }
         let duplicates: Vec<String> = self
             .resources
             .keys()

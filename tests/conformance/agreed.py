@@ -21,8 +21,6 @@ AGREED = (
               'not yet: types that are templates; without a Python engine to have them they are unknown'),
     Agreement('bad_environments_are_refused', 'environment: encrypted_names_a_text.*',
               'a text is no list of names; the oracle takes it for a list of letters'),
-    Agreement('bad_templates_are_refused', '*reason', holding='r.Properties.value: Value must be a string',
-              reason='not yet: the oracle writes the resource\'s name before the property in the stack\'s reason'),
     Agreement('environment_maps_types', '*resource_registry.My::*',
               'the oracle writes back what it looked up for one resource, and has it hold for all from then on'),
     Agreement('validation', 'POST /validate?ignore_errors=x.body', holding='<HTTPBadRequest',

@@ -46,7 +46,7 @@ class Side:
         self.tenant = tenant
         self.rig = lab.Rig(label, kind, directory, OPTIONS)
         self.known = {
-            tenant.project_id: '<project>', tenant.name: '<tenant>', self.rig.name: '<rig>',
+            tenant.project_id: '<project>', tenant.strange_project_id: '<strange project>', tenant.name: '<tenant>', self.rig.name: '<rig>',
             lab.LAB['LAB_KEYSTONE_URL']: '<keystone>',
         }
         self.known.update({user_id: '<user %s>' % name for name, user_id in tenant.user_ids.items()})
@@ -102,6 +102,7 @@ class Comparison:
                 without = ('frames',) if scenario.frames_by_chance or side.label == 'mixed' else ()
                 found[side.label], self.agreed[scenario.__name__, side.label] = self.agreements.divide(
                     scenario.__name__, compare.compare(records['oracle'], records[side.label], without))
+                found[side.label] += stops(records['oracle'])
                 self.results[scenario.__name__, side.label] = (len(found[side.label]), attempt)
                 self.keep_differences('%s.%s.%d.txt' % (scenario.__name__, side.label, attempt), found[side.label])
                 if not found[side.label]:
@@ -133,6 +134,11 @@ class Comparison:
     def keep_differences(self, name, found):
         if self.options.keep and found:
             (pathlib.Path(self.options.keep) / name).write_text(''.join(compare.show(d, 4000) + '\n' for d in found))
+
+
+def stops(lines):
+    """A scenario that does not come to its end shows nothing, on whichever side; also where both stop alike."""
+    return [compare.Difference(label, value, '(should not stop)') for label, value in lines if label.endswith(record.STOPPED)]
 
 
 # The scenario in whose record all kinds of things stand that the self-check changes.

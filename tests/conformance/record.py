@@ -19,6 +19,7 @@ TABLES = ('stack', 'raw_template', 'raw_template_files', 'resource', 'resource_d
           'sync_point', 'stack_tag', 'user_creds', 'stack_lock', 'snapshot', 'resource_snapshot', 'software_config',
           'software_deployment')
 CAPTURE = 'conformance_capture'
+STOPPED = 'stopped'
 # From the engines to each other. Calls of the API are the same on both sides: one Python makes them.
 CAPTURED = ('engine_worker', 'engine_worker.#', 'heat-engine-listener', 'heat-engine-listener.#')
 
@@ -125,6 +126,11 @@ class Scenario:
             return None
         self.stacks.append(Stack(name, content['stack']['id']))
         return self.stacks[-1]
+
+    def take(self, identity):
+        """A stack that came about in another way than by `create`."""
+        if 'stack_id' in identity:
+            self.stacks.append(Stack(identity['stack_name'], identity['stack_id']))
 
     def update(self, stack, template=None, parameters=None, method='PUT', quiet=False, **extra):
         body = dict({'parameters': parameters or {}}, **extra)
@@ -258,12 +264,12 @@ def run(scenario, rig, bus, tenant):
         scenario(session)
         session.finish()
     except Exception as failure:       # whatever it was, it belongs into the comparison
-        session.note('the scenario stopped', '%s: %s' % (type(failure).__name__, failure))
+        session.note('the scenario ' + STOPPED, '%s: %s' % (type(failure).__name__, failure))
         session.finish()
     try:
         session.clean_up()
     except Exception as failure:
-        session.note('the clean-up stopped', '%s: %s' % (type(failure).__name__, failure))
+        session.note('the clean-up ' + STOPPED, '%s: %s' % (type(failure).__name__, failure))
         rig.stop_engines()
         empty_tables(rig)
         rig.start_engines()

@@ -278,22 +278,30 @@ def processes():
 
 
 class Tenant:
-    """A Keystone project of one's own, with a user that is a member and one that is an admin."""
+    """A Keystone project of one's own, with a member, an admin, one of the users that stacks make for their servers, and
+    a stranger, who is a member of another project."""
 
     def __init__(self, name):
         self.url = LAB['LAB_KEYSTONE_URL'] + '/v3'
         self.name = name
         self.admin = self._session('admin', LAB['LAB_ADMIN_PASSWORD'], 'admin')
         self.project_id = self._post('project', name=name, domain_id='default')
+        self.strange_project_id = self._post('project', name=name + '-strange', domain_id='default')
         roles = {r['name']: r['id'] for r in self._get('/roles')['roles']}
         self.user_ids = {}
+        self.sessions = {}
         for user, granted in (('member', ('member', 'heat_stack_owner')),
-                              ('admin', ('admin', 'member', 'heat_stack_owner'))):
+                              ('admin', ('admin', 'member', 'heat_stack_owner')),
+                              ('stack_user', ('heat_stack_user',)),
+                              ('stranger', ('member', 'heat_stack_owner'))):
+            project_id, project = self.project_id, name
+            if user == 'stranger':
+                project_id, project = self.strange_project_id, name + '-strange'
             user_id = self._post('user', name='%s-%s' % (name, user), password=name, domain_id='default')
             self.user_ids[user] = user_id
             for role in granted:
-                self.admin.put('%s/projects/%s/users/%s/roles/%s' % (self.url, self.project_id, user_id, roles[role]))
-        self.sessions = {user: self._session('%s-%s' % (name, user), name, name) for user in self.user_ids}
+                self.admin.put('%s/projects/%s/users/%s/roles/%s' % (self.url, project_id, user_id, roles[role]))
+            self.sessions[user] = self._session('%s-%s' % (name, user), name, project)
         atexit.register(self.remove)
 
     def _session(self, user, password, project):
@@ -320,4 +328,5 @@ class Tenant:
     def remove(self):
         for user_id in self.user_ids.values():
             self.admin.delete('%s/users/%s' % (self.url, user_id), raise_exc=False)
-        self.admin.delete('%s/projects/%s' % (self.url, self.project_id), raise_exc=False)
+        for project_id in (self.project_id, self.strange_project_id):
+            self.admin.delete('%s/projects/%s' % (self.url, project_id), raise_exc=False)

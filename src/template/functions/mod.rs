@@ -3,6 +3,7 @@
 //! A function is checked in three moments, as in Heat: when it is parsed (the shape of its arguments), when the stack
 //! is validated, and when it is resolved. Each moment is one `match` here, and the work is in the files beside.
 
+pub mod catalogue;
 mod cfn;
 mod digest;
 mod lists;
