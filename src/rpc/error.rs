@@ -289,7 +289,10 @@ mod tests {
             }
             .into(),
         );
-        assert_eq!((fault.message.as_str(), fault.arguments), ("'env.yaml'", vec![json!("env.yaml")]));
+        assert_eq!(
+            (fault.message.as_str(), fault.arguments.as_slice()),
+            ("'env.yaml'", [json!("env.yaml")].as_slice())
+        );
     }
 
     #[test]

@@ -21,8 +21,8 @@ import scenarios  # noqa: E402
 import selfcheck  # noqa: E402
 
 
-# Else a service that refuses is asked for more than a minute; and limits that a scenario can reach.
-OPTIONS = '[DEFAULT]\naction_retry_limit = 2\nmax_stacks_per_tenant = 25\nmax_resources_per_stack = 250\n'
+# Else a service that refuses is asked for more than a minute; and a limit that a scenario can reach.
+OPTIONS = '[DEFAULT]\naction_retry_limit = 2\nmax_resources_per_stack = 250\n'
 
 
 def arguments():

@@ -24,7 +24,6 @@ UUID = r'[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
 TIME = re.compile(r'\d{4}-\d\d-\d\d([T ])\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?')
 PATTERNS = (
     (re.compile('req-' + UUID), '<request>'),
-    (re.compile(r'gAAAAA[\w=-]{60,}'), '<token>'),
     (re.compile(UUID), '<uuid>'),
     (re.compile(r'\b[0-9a-f]{32}\b'), '<hex 32>'),
     (re.compile(r'\b[0-9a-f]{64}\b'), '<hex 64>'),
@@ -33,6 +32,7 @@ PATTERNS = (
 CUT_HEX = re.compile(r'\b(?=[a-f]*\d)[0-9a-f]{8,31}\Z')               # where a reason was cut to a column's length
 CIRCLE = re.compile(r'(Circular Dependency Found: \{)(.*)\}')        # a set, printed
 PHYSICAL_NAME = re.compile(r'(.+-)([a-z0-9]{12})')
+FERNET = re.compile(r'gAAAAA[\w=-]{60,}')                            # Keystone's tokens, and what Heat encrypts
 NODE = re.compile(r"tuple:\((\d+), (True|False)(.*)\)")
 JSON_COLUMNS = {
     'stack': ('current_deps',), 'raw_template': ('template', 'files', 'environment'), 'raw_template_files': ('files',),
@@ -46,6 +46,7 @@ REFERENCES = {
     'files_id': 'raw_template_files', 'user_creds_id': 'user_creds', 'replaces': 'resource', 'replaced_by': 'resource',
     'resource_id': 'resource', 'rsrc_prop_data_id': 'resource_properties_data', 'attr_data_id': 'resource_properties_data',
 }
+CIPHER = fernet.Fernet(base64.b64encode(lab.LAB['LAB_AUTH_ENCRYPTION_KEY'].encode()[:32]))
 SECRET = {'password', 'trust_id', 'username'}
 FRAME_NOISE = {'_unique_id', '_msg_id', '_reply_q', 'message_id'}
 
@@ -162,14 +163,12 @@ class Normaliser:
             self.ids['resource_properties_data', row_id] = '%s/%d' % (owner, count[owner])
 
     def learn_random_values(self, rows):
-        cipher = fernet.Fernet(base64.b64encode(lab.LAB['LAB_AUTH_ENCRYPTION_KEY'].encode()[:32]))
         for row in rows:
             if row['decrypt_method'] != 'cryptography_decrypt_v1':
                 continue
-            try:
-                plain = cipher.decrypt(row['value'].encode()).decode()
-            except (fernet.InvalidToken, AttributeError):
-                continue                 # stays as it is, and so will be seen
+            plain = decrypted(row['value'])
+            if plain is None:
+                continue
             name = '%d characters of %s' % (len(plain), self.id('resource', row['resource_id']))
             self.words[row['value']] = '<encrypted: %s>' % name
             if len(plain) >= 6:          # shorter ones might also stand elsewhere
@@ -199,8 +198,13 @@ class Normaliser:
         text = TIME.sub(lambda m: '<time%s%s%s>' % (m[1], '.f' if m[2] else '', m[3] or ''), text)
         for pattern, name in PATTERNS:
             text = pattern.sub(name, text)
+        text = FERNET.sub(self.sealed, text)
         text = CUT_HEX.sub('<hex, cut>', text)
         return CIRCLE.sub(lambda m: m[1] + ', '.join(sorted(m[2].split(', '))) + '}', text)
+
+    def sealed(self, match):
+        plain = decrypted(match[0])
+        return '<token>' if plain is None else '<encrypted: %s>' % self.text(plain)
 
     def id(self, table, row_id):
         if row_id is None:
@@ -309,6 +313,14 @@ class Normaliser:
     def notifications(self, frames):
         return by_name([self.frame(frame) for frame in frames],
                        lambda f: (f['message'].get('payload', {}).get('stack_name'),))
+
+
+def decrypted(text):
+    """What Heat has encrypted with the lab's key; None for a text that it has not."""
+    try:
+        return CIPHER.decrypt(text.encode()).decode()
+    except (fernet.InvalidToken, AttributeError):
+        return None
 
 
 def by_name(items, name):

@@ -119,9 +119,9 @@ class Scenario:
     def get(self, path, **options):
         return self.request('GET', path, **options)[1]
 
-    def create(self, name, template, parameters=None, quiet=False, label=None, **extra):
+    def create(self, name, template, parameters=None, quiet=False, label=None, user=None, **extra):
         body = dict({'stack_name': name, 'template': template, 'parameters': parameters or {}, 'timeout_mins': 60}, **extra)
-        status, content = self.request('POST', '/stacks', body, quiet=quiet, label=label or 'create ' + name)
+        status, content = self.request('POST', '/stacks', body, user, quiet, label or 'create ' + name)
         if status != 201:
             return None
         self.stacks.append(Stack(name, content['stack']['id']))
@@ -129,7 +129,7 @@ class Scenario:
 
     def take(self, identity):
         """A stack that came about in another way than by `create`."""
-        if 'stack_id' in identity:
+        if isinstance(identity, dict) and 'stack_id' in identity:
             self.stacks.append(Stack(identity['stack_name'], identity['stack_id']))
 
     def update(self, stack, template=None, parameters=None, method='PUT', quiet=False, **extra):

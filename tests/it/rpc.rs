@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use heat_engine::plugins::TYPES;
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, TestDatabase, TestVhost};
@@ -304,27 +305,59 @@ fn limits_and_names_are_checked_before_anything_is_stored() {
 fn what_is_not_served_goes_to_a_python_engine_wherever_it_runs() {
     let deployment = Deployment::new("rpchandover");
     deployment.start_ours("shared");
-    let alone = deployment.call("resource_schema", json!({"type_name": "OS::Heat::RandomString"}));
-    assert_eq!(class(&alone), "NotSupported");
+    let ask = json!({"method": "resource_schema", "args": {"type_name": "OS::Heat::SoftwareConfig"}});
+    let list = json!({"method": "list_resource_types", "args": {"type_name": "OS::Heat::.*"}});
+    let alone = deployment.calls(&json!([
+        ask,
+        {"method": "list_software_configs"},
+        {"method": "resource_schema", "args": {"type_name": "OS::Heat::None"}},
+        list,
+    ]));
     assert_eq!(
-        message(&alone),
-        "Method resource_schema (no Python engine is alive to serve it) is not supported."
+        (class(&alone[0]), message(&alone[0])),
+        (
+            "InvalidGlobalResource",
+            "There was an error loading the definition of the global resource type OS::Heat::SoftwareConfig."
+        )
+    );
+    assert_eq!(
+        (class(&alone[1]), message(&alone[1])),
+        (
+            "NotSupported",
+            "Method list_software_configs (no Python engine is alive to serve it) is not supported."
+        )
+    );
+    assert_eq!(alone[2]["result"]["resource_type"], "OS::Heat::None");
+    let own_types = alone[3]["result"].as_array().expect("a list").len();
+    assert_eq!(
+        own_types,
+        TYPES.iter().filter(|it| it.name.starts_with("OS::Heat::")).count()
     );
 
     // On the same host, where both kinds read one queue and a frame may come back before it finds the right one.
     deployment.start_ours("shared");
     deployment.start_python("shared");
-    let ask = json!({"method": "resource_schema", "args": {"type_name": "OS::Heat::RandomString"}});
     let answers = deployment.calls(&json!(vec![ask.clone(); 12]));
     for answer in &answers {
-        assert_eq!(answer["result"]["resource_type"], "OS::Heat::RandomString", "{answer}");
+        assert_eq!(
+            answer["result"]["resource_type"], "OS::Heat::SoftwareConfig",
+            "{answer}"
+        );
+    }
+    // A Python engine has more types to tell of, whoever is asked.
+    for answer in deployment.calls(&json!(vec![list; 6])) {
+        let all = answer["result"].as_array().expect("a list").len();
+        assert!(all > own_types, "{answer}");
     }
 
     // On a host of its own.
     deployment.kill_last();
     deployment.start_python("elsewhere");
     for answer in deployment.calls(&json!(vec![ask; 6])) {
-        assert_eq!(answer["result"]["resource_type"], "OS::Heat::RandomString", "{answer}");
+        assert_eq!(
+            answer["result"]["resource_type"], "OS::Heat::SoftwareConfig",
+            "{answer}"
+        );
     }
 }
 

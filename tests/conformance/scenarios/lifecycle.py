@@ -156,3 +156,102 @@ def external_resource(s):
     s.look(stack)
     s.delete(stack)
     s.settle()
+
+
+@scenario(mixed=True)
+def cfn_stack(s):
+    def shape(value, **more):
+        return {
+            'AWSTemplateFormatVersion': '2010-09-09', 'Description': 'in the words of CloudFormation',
+            'Parameters': {'Word': {'Type': 'String', 'Default': value, 'MinLength': 1}, 'Flag': {'Type': 'String', 'Default': 'yes'}},
+            'Mappings': {'Sizes': {'small': {'n': '8'}, 'large': {'n': '12'}}},
+            'Conditions': {'On': {'Fn::Equals': [{'Ref': 'Flag'}, 'yes']}},
+            'Resources': dict({
+                'First': {'Type': 'OS::Heat::TestResource', 'Properties': {'value': {'Ref': 'Word'}}, 'Metadata': {'a': {'Ref': 'Word'}}},
+                'Second': {'Type': 'OS::Heat::TestResource', 'DependsOn': 'First', 'DeletionPolicy': 'Retain', 'Properties': {
+                    'value': {'Fn::Join': ['-', [{'Fn::GetAtt': ['First', 'output']}, {'Ref': 'First'}, {'Ref': 'AWS::StackName'}]]}}},
+                'Third': {'Type': 'OS::Heat::RandomString', 'Condition': 'On', 'Properties': {
+                    'length': {'Fn::FindInMap': ['Sizes', 'small', 'n']}}}}, **more),
+            'Outputs': {'Word': {'Value': {'Fn::GetAtt': ['Second', 'output']}, 'Description': 'both'},
+                        'Picked': {'Value': {'Fn::Select': ['1', ['a', 'b']]}}, 'Region': {'Value': {'Ref': 'AWS::Region'}}}}
+    stack = s.create('cfn', shape('one'))
+    s.settle()
+    s.look(stack)
+    s.update(stack, shape('two', Fourth={'Type': 'OS::Heat::None'}), {'Flag': 'no'})
+    s.settle()
+    s.look(stack)
+    s.delete(stack)
+    s.settle()
+
+
+@scenario
+def definitions_change_beside_the_properties(s):
+    def shape(**parts):
+        return template({'base': test_resource(value='base'), 'it': dict(test_resource(value='x'), **parts)})
+    stack = s.create('definitions', shape())
+    s.settle()
+    for parts in ({'metadata': {'a': 1}}, {'metadata': {'a': 2}, 'depends_on': 'base'}, {'deletion_policy': 'Retain'},
+                  {'update_policy': {'x': 1}}, {'description': 'described'}, {}):
+        s.update(stack, shape(**parts))
+        s.settle()
+        s.get(stack.path + '/resources/it/metadata')
+        s.rows()
+    s.look(stack)
+
+
+@scenario
+def external_resource_changes(s):
+    def shape(external_id, **properties):
+        foreign = resource('OS::Heat::TestResource', **properties)
+        return template({'foreign': dict(foreign, external_id=external_id) if external_id else foreign,
+                         'user': test_resource(value={'get_resource': 'foreign'})})
+    stack = s.create('outside', shape('one'))
+    s.settle()
+    for external_id, properties in (('one', {'value': 'x'}), ('two', {}), (None, {'value': 'own'})):
+        s.update(stack, shape(external_id, **properties))
+        s.settle()
+        s.look(stack)
+    s.delete(stack)
+    s.settle()
+
+
+@scenario
+def names_come_back(s):
+    """A name is free again after a delete, and what had it is still there to be looked at."""
+    first = s.create('again', basic())
+    s.settle()
+    s.delete(first)
+    s.settle()
+    second = s.create('again', basic(), {'value': 'second'})
+    s.settle()
+    for stack in (first, second):
+        for part in ('', '/resources', '/events', '/template', '/environment', '/files', '/outputs', '/outputs/first', '/resources/first'):
+            s.get(stack.path + part)
+    s.get('/stacks/again')
+    s.get('/stacks?show_deleted=True&name=again&sort_keys=status')
+    s.update(first, basic())
+    s.update(first, method='PATCH', parameters={'value': 'x'})
+    s.delete(first)
+    s.action(first, {'cancel_update': None})
+    s.settle()
+    s.rows()
+
+
+@scenario
+def files_and_tags_change(s):
+    def shape(name):
+        return template({'r': test_resource(value={'get_file': name})})
+    stack = s.create('files', shape('a'), files={'a': 'one', 'b': 'two'}, tags='x,y')
+    s.settle()
+    s.update(stack, shape('a'), files={'a': 'three'}, tags='y,z')
+    s.settle()
+    s.look(stack)
+    s.update(stack, method='PATCH', files={'c': 'four'})
+    s.settle()
+    s.update(stack, shape('c'), method='PATCH', files={'a': 'five'}, tags='')
+    s.settle()
+    s.look(stack)
+    s.update(stack, shape('b'), files={'a': 'six'})
+    s.update(stack, shape('a'), files={'a': 'six'})
+    s.settle()
+    s.look(stack)

@@ -68,11 +68,33 @@ def build_info(s):
     s.get('/build_info')
 
 
-@scenario(only_mixed='these methods are still handed to a Python engine')
+@scenario
+def types_and_versions(s):
+    """Of the types, those that both engines have."""
+    common = 'OS::Heat::(Delay|None|RandomString|TestResource|Value)$'
+    for query in ('name=' + common, 'name=%s&with_description=True' % common, 'name=%s&version=2014.1' % common,
+                  'name=OS::Heat::None&version=1', 'support_status=NONSENSE', 'support_status=HIDDEN', 'name=[', 'name=None',
+                  'name=%s&support_status=SUPPORTED' % common, 'name=OS::Keystone::(User|Project)$', 'with_description=perhaps'):
+        s.get('/resource_types?' + query)
+    s.get('/resource_types?name=OS::Keystone::(User|Project)$', user='admin')
+    for name in ('OS::Heat::TestResource', 'OS::Heat::RandomString', 'OS::Keystone::User', 'OS::No::Such', ''):
+        s.get('/resource_types/' + name)
+        for options in ('', '?template_type=hot', '?template_type=cfn', '?template_type=x'):
+            s.get('/resource_types/%s/template%s' % (name, options))
+    s.get('/resource_types/OS::Keystone::User', user='admin')
+    s.get('/template_versions')
+    for version in ('heat_template_version.2021-04-16', 'heat_template_version.queens', 'AWSTemplateFormatVersion.2010-09-09', 'x'):
+        s.get('/template_versions/%s/functions' % version)
+    # No other version here: for the oracle, the functions of conditions then belong to the version for good.
+    for flag in ('True', 'perhaps'):
+        s.get('/template_versions/heat_template_version.2017-02-24/functions?with_condition_func=' + flag)
+
+
+@scenario(only_mixed='what these are about is still handed to a Python engine')
 def questions_that_are_handed_over(s):
     for _ in range(4):                      # some reach the Python engine at once, some through ours
-        for path in ('/template_versions', '/template_versions/heat_template_version.2021-04-16/functions',
-                     '/resource_types/OS::Heat::TestResource', '/resource_types/OS::No::Such', '/software_configs'):
+        for path in ('/resource_types/OS::Heat::SoftwareConfig', '/resource_types/OS::Heat::SoftwareConfig/template',
+                     '/resource_types/OS::No::Such', '/software_configs', '/resource_types?name=OS::Heat::S.*'):
             s.get(path)
 
 

@@ -162,14 +162,15 @@ def duplicate_names_and_unknown_stacks(s):
 
 
 @scenario
-def quotas(s):
-    """main.OPTIONS sets both limits."""
-    s.create('many-resources', template({'r%d' % number: resource('OS::Heat::None') for number in range(251)}))
-    for number in range(25):
-        s.create('few%02d' % number, template({}), quiet=True)
+def too_many_resources(s):
+    """main.OPTIONS sets the limit; scenarios.settings has other limits."""
+    many = template({'r%d' % number: resource('OS::Heat::None') for number in range(251)})
+    s.create('many-resources', many)
+    stack = s.create('few-resources', template({'r': test_resource(value='x')}))
     s.settle()
-    s.create('one-too-many', template({}))
-    stack = s.stacks[0]
-    s.update(stack, template({'r%d' % number: resource('OS::Heat::None') for number in range(251)}))
+    s.update(stack, many)
+    s.update(stack, many, method='PATCH')
+    for method, path in (('POST', '/stacks/preview'), ('PUT', stack.path + '/preview'), ('POST', '/validate')):
+        s.request(method, path, {'template': many, 'stack_name': 'preview'})
     s.settle()
-    s.get(stack.path)
+    s.look(stack)

@@ -1,4 +1,5 @@
-"""Prints what heat's resource_schema answers for each type named on the command line, with its description."""
+"""Prints what heat tells of each type named on the command line: its schema with the description, and the templates that
+mirror it. Null for a template that heat fails to make."""
 import json
 import sys
 from unittest import mock
@@ -15,4 +16,12 @@ def schema(name):
         return service.EngineService.resource_schema(mock.Mock(), None, name, with_description=True)
 
 
-print(json.dumps([schema(name) for name in sys.argv[1:]]))
+def template(name, dialect):
+    try:
+        return service.EngineService.generate_template(mock.Mock(), None, name, dialect)
+    except KeyError:                     # a property that may be anything
+        return None
+
+
+print(json.dumps([{'schema': schema(name), 'hot': template(name, 'hot'), 'cfn': template(name, 'cfn')}
+                  for name in sys.argv[1:]]))
