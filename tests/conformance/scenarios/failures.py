@@ -50,7 +50,7 @@ def update_fails_and_rolls_back(s):
     s.settle()
 
 
-@scenario
+@scenario(mixed=True)
 def update_that_adds_fails_and_rolls_back(s):
     stack = s.create('fails', failing(False))
     s.settle()
@@ -60,7 +60,7 @@ def update_that_adds_fails_and_rolls_back(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def replacement_fails_and_rolls_back(s):
     def replaced(number, fail):
         return template({'it': test_resource(update_replace_value=number), 'bad': test_resource('it', value=number, fail=fail)})
@@ -74,7 +74,7 @@ def replacement_fails_and_rolls_back(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def failed_resource_is_replaced_by_the_next_update(s):
     stack = s.create('again', failing(True), disable_rollback=True)
     s.settle()
@@ -83,7 +83,7 @@ def failed_resource_is_replaced_by_the_next_update(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def one_fails_while_another_is_being_made(s):
     stack = s.create('two', template({'a': test_resource(fail=True), 'b': test_resource(fail=True, wait_secs=3),
                                       'after': test_resource(['a', 'b'])}))
@@ -93,7 +93,7 @@ def one_fails_while_another_is_being_made(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def attribute_that_is_not_there(s):
     stack = s.create('attribute', template({'it': test_resource(), 'user': test_resource(
         value={'get_attr': ['it', 'show', 'nothing']})}))
@@ -102,7 +102,7 @@ def attribute_that_is_not_there(s):
         s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def update_that_is_refused_changes_nothing(s):
     stack = s.create('refused', failing(False))
     s.settle()

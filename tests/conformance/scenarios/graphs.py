@@ -37,7 +37,7 @@ def chain_of_50(s):
     s.settle()
 
 
-@scenario
+@scenario(mixed=True)
 def fan_in_of_200(s):
     names = ['r%d' % number for number in range(200)]
     fan = {name: test_resource(value={'get_param': 'value'}) for name in names}
@@ -68,7 +68,7 @@ def twenty_at_once(s):
     s.settle()
 
 
-@scenario
+@scenario(mixed=True)
 def not_ascii(s):
     words = {'grüße': 'Straße „quoted“ \u2028', '日本語': '値\t\n\\"', 'controls': '\x7f\x80'}
     stack = s.create('unicode', template({name: test_resource(value=value) for name, value in words.items()},
@@ -84,7 +84,7 @@ def not_ascii(s):
             s.look(other, rows=False)
 
 
-@scenario
+@scenario(mixed=True)
 def not_ascii_in_an_update(s):
     stack = s.create('umlauts', template({'größe': test_resource(value='Grüße, 世界'), 'nach': resource(
         'OS::Heat::Value', value={'get_attr': ['größe', 'output']})},
@@ -95,7 +95,7 @@ def not_ascii_in_an_update(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def template_of_300_kb(s):
     pieces = {'p%03d' % number: resource('OS::Heat::Value', value='%03d ' % number + 'x' * 2900) for number in range(100)}
     stack = s.create('big', template(pieces, outputs={'p': {'value': {'get_attr': ['p042', 'value']}}}))
@@ -105,7 +105,7 @@ def template_of_300_kb(s):
     s.rows()
 
 
-@scenario
+@scenario(mixed=True)
 def template_beyond_the_limit(s):
     s.create('huge', template({'p': resource('OS::Heat::Value', value='x' * 600_000)}))
     s.create('hugefiles', template({'p': test_resource()}), files={'a': 'x' * 600_000})

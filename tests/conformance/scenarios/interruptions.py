@@ -10,7 +10,7 @@ def slow(value, **seconds):
                      'after': test_resource('slow', value=value)})
 
 
-@scenario(frames_by_chance=RETRIED)
+@scenario(mixed=True, frames_by_chance=RETRIED)
 def update_during_create(s):
     stack = s.create('busy', slow('one', create=4))
     s.until_resource(stack, 'slow', 'CREATE_IN_PROGRESS')
@@ -19,7 +19,7 @@ def update_during_create(s):
     s.look(stack)
 
 
-@scenario(frames_by_chance=RETRIED)
+@scenario(mixed=True, frames_by_chance=RETRIED)
 def update_during_update(s):
     stack = s.create('busy', slow('one'))
     s.settle()
@@ -30,7 +30,7 @@ def update_during_update(s):
     s.look(stack)
 
 
-@scenario(frames_by_chance=RETRIED)
+@scenario(mixed=True, frames_by_chance=RETRIED)
 def delete_during_create(s):
     stack = s.create('busy', slow('one', create=4))
     s.until_resource(stack, 'slow', 'CREATE_IN_PROGRESS')
@@ -39,7 +39,7 @@ def delete_during_create(s):
     s.get(stack.path)
 
 
-@scenario(frames_by_chance=RETRIED)
+@scenario(mixed=True, frames_by_chance=RETRIED)
 def delete_during_update(s):
     stack = s.create('busy', slow('one'))
     s.settle()
@@ -50,7 +50,7 @@ def delete_during_update(s):
     s.get(stack.path)
 
 
-@scenario(frames_by_chance=RETRIED)
+@scenario(mixed=True, frames_by_chance=RETRIED)
 def cancel_update_with_rollback(s):
     stack = s.create('cancelled', slow('one'))
     s.settle()
@@ -64,7 +64,7 @@ def cancel_update_with_rollback(s):
     s.look(stack)
 
 
-@scenario(frames_by_chance=RETRIED)
+@scenario(mixed=True, frames_by_chance=RETRIED)
 def cancel_update_without_rollback(s):
     stack = s.create('cancelled', slow('one'))
     s.settle()
@@ -75,7 +75,7 @@ def cancel_update_without_rollback(s):
     s.look(stack)
 
 
-@scenario(frames_by_chance=RETRIED)
+@scenario(mixed=True, frames_by_chance=RETRIED)
 def cancel_create(s):
     stack = s.create('cancelled', slow('one', create=60))
     s.until_resource(stack, 'slow', 'CREATE_IN_PROGRESS')
@@ -84,7 +84,7 @@ def cancel_create(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def cancel_when_nothing_is_in_progress(s):
     stack = s.create('idle', slow('one'))
     s.settle()
@@ -97,14 +97,14 @@ def cancel_when_nothing_is_in_progress(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def create_runs_out_of_time(s):
     stack = s.create('late', slow('one', create=100), timeout_mins=1)
     s.settle()
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def update_runs_out_of_time_and_rolls_back(s):
     stack = s.create('late', slow('one'))
     s.settle()

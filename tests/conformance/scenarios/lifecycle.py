@@ -35,7 +35,7 @@ def create_and_delete(s):
     s.get('/stacks')
 
 
-@scenario
+@scenario(mixed=True)
 def create_empty(s):
     stack = s.create('empty', template({}))
     s.settle()
@@ -63,7 +63,7 @@ def update_in_place(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def update_adds_and_removes(s):
     stack = s.create('membership', basic())
     s.settle()
@@ -90,7 +90,7 @@ def update_replaces(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def random_string_is_replaced(s):
     def strings(length, salt):
         return template({'s': resource('OS::Heat::RandomString', length=length, salt=salt, character_classes=[
@@ -106,7 +106,7 @@ def random_string_is_replaced(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def type_changes(s):
     stack = s.create('kinds', template({'it': test_resource(value='x'), 'user': test_resource('it')}))
     s.settle()
@@ -115,7 +115,7 @@ def type_changes(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def delay(s):
     stack = s.create('delay', template({'wait': resource(
         'OS::Heat::Delay', min_wait=1, max_jitter=0, actions=['CREATE', 'DELETE'])}))
@@ -125,7 +125,7 @@ def delay(s):
     s.settle()
 
 
-@scenario
+@scenario(mixed=True)
 def values_of_all_types(s):
     kinds = {'string': 'text', 'number': 3.5, 'boolean': True, 'json': {'b': [1, None, 'x'], 'a': {}},
              'comma_delimited_list': ['p', 'q']}
@@ -136,7 +136,7 @@ def values_of_all_types(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def deletion_policy_and_metadata(s):
     kept = dict(test_resource(value='kept'), deletion_policy='retain', metadata={'owner': 'nobody', 'n': [1, 2.0]})
     stack = s.create('policies', template({'kept': kept, 'gone': test_resource('kept')}))
@@ -147,7 +147,7 @@ def deletion_policy_and_metadata(s):
     s.settle()
 
 
-@scenario
+@scenario(mixed=True)
 def external_resource(s):
     stack = s.create('external', template({
         'foreign': dict(resource('OS::Heat::TestResource'), external_id='somewhere-else'),
@@ -184,7 +184,7 @@ def cfn_stack(s):
     s.settle()
 
 
-@scenario
+@scenario(mixed=True)
 def definitions_change_beside_the_properties(s):
     def shape(**parts):
         return template({'base': test_resource(value='base'), 'it': dict(test_resource(value='x'), **parts)})
@@ -199,7 +199,7 @@ def definitions_change_beside_the_properties(s):
     s.look(stack)
 
 
-@scenario
+@scenario(mixed=True)
 def external_resource_changes(s):
     def shape(external_id, **properties):
         foreign = resource('OS::Heat::TestResource', **properties)
@@ -215,7 +215,7 @@ def external_resource_changes(s):
     s.settle()
 
 
-@scenario
+@scenario(mixed=True)
 def names_come_back(s):
     """A name is free again after a delete, and what had it is still there to be looked at."""
     first = s.create('again', basic())
@@ -237,7 +237,7 @@ def names_come_back(s):
     s.rows()
 
 
-@scenario
+@scenario(mixed=True)
 def files_and_tags_change(s):
     def shape(name):
         return template({'r': test_resource(value={'get_file': name})})
