@@ -7,8 +7,10 @@ use thiserror::Error;
 use tokio_util::task::TaskTracker;
 
 use super::Daemon;
+use super::database_watch::DatabaseWatch;
 use super::global_environment;
 use super::service_row::ServiceRow;
+use super::vitals::Vitals;
 use crate::clock::Clock;
 use crate::cloud::{Cloud, CloudOptions, TransportSetupError};
 use crate::convergence::engine::Convergence;
@@ -48,27 +50,21 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
         () = daemon.shutdown.soft().cancelled() => return Ok(()),
     };
     let policy = Arc::new(read_policy(&daemon.settings)?);
-    let row = ServiceRow::enter(&services).await?;
     let convergence = Convergence::new(services.clone(), daemon.shutdown.hard().clone());
     let servers = Servers::start(&bus, convergence, policy)?;
-    let reports = daemon
-        .shutdown
-        .spawn(row.clone().keep_up(daemon.shutdown.soft().clone()));
-
-    tokio::select! {
-        () = servers.ready() => {
-            tracing::info!(engine_id = services.engine_id, "all topics are served");
-            daemon.ready();
-            daemon.watch(|| true);
-            daemon.shutdown.soft().cancelled().await;
-        }
-        () = daemon.shutdown.soft().cancelled() => {}
+    let vitals = Vitals {
+        bus: bus.clone(),
+        pulses: servers.pulses(),
+        database: DatabaseWatch::default(),
+    };
+    watch_over(&daemon, &services, &vitals);
+    let row = take_part(&daemon, &services, &servers).await;
+    if tokio::time::timeout(FAREWELL, servers.stop_consuming()).await.is_err() {
+        tracing::warn!("the broker does not end the subscriptions; going on without");
     }
-    servers.stop_consuming().await;
-    if reports.await.is_err() {
-        tracing::error!("the timer of the service report broke off");
+    if let Ok(Some(row)) = &row {
+        row.leave().await;
     }
-    row.leave().await;
     finish_work(&daemon, &services, &servers).await;
     let farewell = async {
         servers.close().await;
@@ -78,11 +74,44 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
         tracing::warn!("the broker does not say goodbye; leaving without");
     }
-    services.store.close().await;
-    Ok(())
+    if tokio::time::timeout(FAREWELL, services.store.close()).await.is_err() {
+        tracing::warn!("the database does not answer what was asked last; leaving without");
+    }
+    row.map(|_| ())
 }
 
-/// How long the broker may take to close what we have open. It closes everything of a process that is gone, too.
+/// From the moment when the broker has us to the order to stop. The row of the service table comes last: an engine that
+/// cannot take work shall not look as if it could. The result is the row that is left to remove.
+async fn take_part(daemon: &Daemon, services: &Services, servers: &Servers) -> Result<Option<ServiceRow>, EngineError> {
+    let stop = daemon.shutdown.soft();
+    if stop.run_until_cancelled(servers.ready()).await.is_none() {
+        return Ok(None);
+    }
+    tracing::info!(engine_id = services.engine_id, "all topics are served");
+    let row = ServiceRow::new(services);
+    match stop.run_until_cancelled(row.enter()).await {
+        Some(entered) => entered?,
+        // It may be there or not.
+        None => return Ok(Some(row)),
+    }
+    daemon.ready();
+    let reports = daemon.shutdown.spawn(row.clone().keep_up(stop.clone()));
+    stop.cancelled().await;
+    if reports.await.is_err() {
+        tracing::error!("the timer of the service report broke off");
+    }
+    Ok(Some(row))
+}
+
+fn watch_over(daemon: &Daemon, services: &Services, vitals: &Vitals) {
+    let stop = daemon.shutdown.soft().clone();
+    let looks = vitals.database.clone().look_regularly(services.store.clone(), stop);
+    daemon.shutdown.spawn(looks);
+    let vitals = vitals.clone();
+    daemon.watch(move || vitals.stuck_parts());
+}
+
+/// How long broker and database may take to end what we have open. They end everything of a process that is gone, too.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Begins to connect to the broker.

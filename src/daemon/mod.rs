@@ -4,6 +4,7 @@
 //! fixed: consumers stop, the own row of the service table goes (so that nobody waits for this engine), what runs is
 //! finished or handed back, connections close.
 
+pub mod database_watch;
 pub mod engine;
 pub mod first_steps;
 pub mod global_environment;
@@ -12,6 +13,7 @@ pub mod logging;
 pub mod service_row;
 pub mod signals;
 pub mod systemd;
+pub mod vitals;
 
 use std::io;
 use std::sync::Arc;
@@ -60,9 +62,9 @@ impl Daemon {
         systemd::ready("serving");
     }
 
-    /// Let systemd's watchdog restart the process when `is_alive` says no for too long.
-    pub fn watch(&self, is_alive: impl Fn() -> bool + Send + 'static) {
-        self.liveness.watch(is_alive);
+    /// Let systemd's watchdog restart the process when there are stuck parts for too long.
+    pub fn watch(&self, stuck_parts: impl Fn() -> Vec<&'static str> + Send + 'static) {
+        self.liveness.watch(stuck_parts);
     }
 
     /// Wait for the tasks of [`Shutdown::spawn`] within the grace period, and say how it went.

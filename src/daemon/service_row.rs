@@ -1,5 +1,7 @@
 //! The engine's row in the service table, by which others see that it lives.
 
+use std::time::Duration;
+
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
@@ -13,6 +15,9 @@ const TOPIC: &str = "engine";
 /// Engines of this machine that have not reported for so many intervals are taken for dead.
 const SILENT_INTERVALS: u32 = 3;
 
+/// How long the database may take for the last word.
+const LEAVING: Duration = Duration::from_secs(10);
+
 #[derive(Clone)]
 pub struct ServiceRow {
     services: Services,
@@ -21,20 +26,27 @@ pub struct ServiceRow {
 }
 
 impl ServiceRow {
-    /// Cleans up after engines of this machine that are gone, and enters the own row.
-    pub async fn enter(services: &Services) -> Result<Self, StoreError> {
+    pub fn new(services: &Services) -> Self {
         let hostname = hostname::get()
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
-        let row = Self {
+        Self {
             services: services.clone(),
             id: services.clock.new_uuid(),
             hostname,
-        };
-        row.retire_silent().await?;
-        services.store.service_create(&row.as_new()).await?;
-        tracing::debug!(service_id = row.id, "entered the service table");
-        Ok(row)
+        }
+    }
+
+    /// Cleans up after engines of this machine that are gone, and enters the own row.
+    pub async fn enter(&self) -> Result<(), StoreError> {
+        self.retire_silent().await?;
+        if let Err(error) = self.services.store.service_create(&self.as_new()).await {
+            // The answer may be lost, and the row there.
+            self.leave().await;
+            return Err(error);
+        }
+        tracing::debug!(service_id = self.id, "entered the service table");
+        Ok(())
     }
 
     /// Reports at each interval until it is told to stop. A report that fails is made up for by the next.
@@ -47,19 +59,26 @@ impl ServiceRow {
                 _ = ticks.tick() => {}
                 () = stop.cancelled() => return,
             }
-            if let Err(error) = self.report().await {
+            // A report that waits for the database is no reason to stay.
+            let Some(reported) = stop.run_until_cancelled(self.report()).await else {
+                return;
+            };
+            if let Err(error) = reported {
                 tracing::error!(error = &error as &dyn std::error::Error, "the service report failed");
             }
         }
     }
 
-    /// Marks the own row as deleted, so that nobody waits for this engine.
+    /// Marks the own row as deleted, so that nobody waits for this engine. Where the database does not answer, the row
+    /// goes stale by itself.
     pub async fn leave(&self) {
-        match self.services.store.service_retire(&self.id).await {
-            Ok(_) => tracing::info!("Service {} is deleted", self.id),
-            Err(error) => {
+        let retired = self.services.store.service_retire(&self.id);
+        match tokio::time::timeout(LEAVING, retired).await {
+            Ok(Ok(_)) => tracing::info!("Service {} is deleted", self.id),
+            Ok(Err(error)) => {
                 tracing::error!(error = &error as &dyn std::error::Error, "the service row remains");
             }
+            Err(_) => tracing::error!("the service row remains: the database does not answer"),
         }
     }
 

@@ -51,22 +51,24 @@ pub async fn extend_stop_timeout(until: CancellationToken) {
 #[derive(Clone, Default)]
 pub struct Liveness(Arc<Mutex<Vec<Check>>>);
 
-type Check = Box<dyn Fn() -> bool + Send>;
+/// The parts that are stuck.
+type Check = Box<dyn Fn() -> Vec<&'static str> + Send>;
 
 impl Liveness {
-    pub fn watch(&self, is_alive: impl Fn() -> bool + Send + 'static) {
+    pub fn watch(&self, stuck_parts: impl Fn() -> Vec<&'static str> + Send + 'static) {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(Box::new(is_alive));
+            .push(Box::new(stuck_parts));
     }
 
-    pub fn is_alive(&self) -> bool {
+    pub fn stuck_parts(&self) -> Vec<&'static str> {
         self.0
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .iter()
-            .all(|check| check())
+            .flat_map(|check| check())
+            .collect()
     }
 }
 
@@ -78,11 +80,16 @@ pub async fn feed_watchdog(liveness: Liveness, until: CancellationToken) {
     };
     let mut was_alive = true;
     loop {
-        let alive = liveness.is_alive();
+        let stuck = liveness.stuck_parts();
+        let alive = stuck.is_empty();
         if alive {
             tell(&[NotifyState::Watchdog]);
         } else if was_alive {
-            error!("the engine makes no progress; systemd restarts it if this lasts for {period:?}");
+            let stuck = stuck.join(", ");
+            error!(
+                stuck,
+                "no progress; systemd restarts the engine if this lasts for {period:?}"
+            );
         }
         was_alive = alive;
         tokio::select! {

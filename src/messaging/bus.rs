@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::compression::Compression;
-use super::connection::{Link, LinkState};
+use super::connection::{Link, LinkState, Told};
 use super::error::{PublishError, SetupError};
 use super::options::Options;
 use super::publisher::{Destination, Outgoing, Publisher};
@@ -71,7 +71,11 @@ impl Bus {
         let tls = tls::connector(&options.rabbit)?;
         let compression = Compression::named(options.rabbit.kombu_compression.as_deref())?;
         let closed = CancellationToken::new();
-        let link = |purpose| Link::start(&options, &url, tls.clone(), purpose, clock.clone(), closed.clone());
+        let told = Told::default();
+        let link = |purpose| {
+            let (tls, told) = (tls.clone(), told.clone());
+            Link::start(&options, &url, tls, purpose, clock.clone(), closed.clone(), told)
+        };
         let (publishing, consuming) = (link("publishing"), link("consuming"));
         Ok(Self {
             shared: Arc::new(Shared {

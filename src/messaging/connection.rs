@@ -8,11 +8,12 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use lapin::tcp::{AsyncTcpStream, RustlsConnector};
 use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo, SASLMechanism};
 use lapin::{Connection, ConnectionProperties, Event};
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::options::Options;
@@ -24,6 +25,27 @@ const TCP_AND_TLS_PATIENCE: Duration = Duration::from_secs(10);
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(20);
 /// lapin tells of a lost connection by an event; this look is for the case that it does not.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// For this long the same fault is not told again.
+const TOLD_FOR: Duration = Duration::from_secs(10);
+
+/// What was told last about the brokers. The connections of a bus meet the same fault at the same moment, and an operator
+/// wants to read of it once.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told(Arc<Mutex<Option<(String, Instant)>>>);
+
+impl Told {
+    fn is_news(&self, text: &str) -> bool {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if told
+            .as_ref()
+            .is_some_and(|(last, since)| last == text && since.elapsed() < TOLD_FOR)
+        {
+            return false;
+        }
+        *told = Some((text.to_owned(), Instant::now()));
+        true
+    }
+}
 
 /// A connection that works, or did a moment ago.
 pub(super) struct Live {
@@ -104,6 +126,7 @@ impl Link {
         purpose: &'static str,
         clock: Clock,
         closed: CancellationToken,
+        told: Told,
     ) -> Self {
         let (sender, state) = watch::channel(LinkState::default());
         let supervisor = Supervisor {
@@ -116,6 +139,7 @@ impl Link {
             clock,
             state: sender,
             closed,
+            told,
         };
         tokio::spawn(supervisor.run());
         Self { state }
@@ -160,6 +184,7 @@ struct Supervisor {
     clock: Clock,
     state: watch::Sender<LinkState>,
     closed: CancellationToken,
+    told: Told,
 }
 
 impl Supervisor {
@@ -177,15 +202,14 @@ impl Supervisor {
             self.state.send_modify(|state| state.live = Some(live.clone()));
             let lost = closed.run_until_cancelled(self.watch(&live, events)).await;
             self.state.send_replace(LinkState::default());
-            if lost.is_none() {
+            let Some(reason) = lost else {
                 let _ = live.connection.close(200, "OK".into()).await;
                 return;
+            };
+            let reason = reason.unwrap_or_else(|| "it was closed".to_owned());
+            if self.told.is_news(&format!("lost {}", live.broker)) {
+                tracing::warn!(broker = live.broker, reason, "lost the connection to the broker");
             }
-            tracing::warn!(
-                broker = live.broker,
-                purpose = self.purpose,
-                "lost the connection to the broker"
-            );
             // All engines lose a broker at the same moment; they need not come back at the same moment too.
             let most = self.rabbit.kombu_reconnect_delay + self.rabbit.kombu_reconnect_splay;
             let pause = self.clock.random_duration(most);
@@ -199,6 +223,7 @@ impl Supervisor {
     async fn connect(&mut self, generation: u64) -> Live {
         let mut round = 0;
         loop {
+            let mut reasons: Vec<String> = Vec::new();
             for _ in 0..self.brokers.len() {
                 let broker = self.brokers.next(&self.clock);
                 match self.dial(&broker).await {
@@ -210,20 +235,16 @@ impl Supervisor {
                             declared: Mutex::default(),
                         };
                     }
-                    Err(error) => tracing::error!(
-                        broker = broker.address(),
-                        purpose = self.purpose,
-                        %error,
-                        "cannot connect to the broker"
-                    ),
+                    Err(error) => reasons.push(format!("{}: {}", broker.address(), reason_of(&error))),
                 }
             }
             let pause = self.pause_after_round(round);
-            tracing::info!(
-                ?pause,
-                purpose = self.purpose,
-                "no broker took the connection; trying again"
-            );
+            // The order changes from round to round.
+            reasons.sort_unstable();
+            let reasons = reasons.join("; ");
+            if self.told.is_news(&reasons) {
+                tracing::error!(reasons, ?pause, "no broker takes our connection; trying again");
+            }
             tokio::time::sleep(pause).await;
             round += 1;
         }
@@ -293,10 +314,11 @@ impl Supervisor {
         }
     }
 
-    /// Resolves when the connection is lost.
-    async fn watch(&self, live: &Live, events: impl futures_util::Stream<Item = Event>) {
+    /// Resolves when the connection is lost, with the reason if there is one.
+    async fn watch(&self, live: &Live, events: impl futures_util::Stream<Item = Event>) -> Option<String> {
         let mut events = std::pin::pin!(events);
         let mut look = tokio::time::interval(LOOK_INTERVAL);
+        let mut reason = None;
         // Blocked before we listened: the state says so.
         while live.is_up() {
             tokio::select! {
@@ -309,13 +331,29 @@ impl Supervisor {
                         tracing::info!(broker = live.broker, "the broker takes messages again");
                         self.state.send_modify(|state| state.blocked = None);
                     }
-                    Some(Event::Error(error)) => tracing::debug!(broker = live.broker, %error, "error on a connection"),
+                    Some(Event::Error(error)) => reason = Some(reason_of(&error)),
                     Some(_) => {}
-                    None => return,
+                    None => return reason,
                 },
                 _ = look.tick() => {}
             }
         }
+        // The reason may be behind the loss.
+        while let Some(Some(event)) = events.next().now_or_never() {
+            if let Event::Error(error) = event {
+                reason = Some(reason_of(&error));
+            }
+        }
+        reason
+    }
+}
+
+/// In the broker's words where they say what is wrong: lapin adds what only its own developers make sense of.
+fn reason_of(error: &lapin::Error) -> String {
+    match error.kind() {
+        lapin::ErrorKind::ProtocolError(error) => format!("{} ({})", error.get_message(), error.get_id()),
+        lapin::ErrorKind::IOError(error) => error.to_string(),
+        other => format!("{other:?}"),
     }
 }
 

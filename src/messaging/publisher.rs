@@ -201,12 +201,7 @@ impl Publisher {
                 }
                 Err(Failure::Hopeless(error)) => return Err(error),
                 Err(Failure::Transient(error)) => {
-                    tracing::warn!(
-                        error = &*error as &dyn std::error::Error,
-                        exchange = frame.to.exchange_name(),
-                        routing_key = frame.routing_key,
-                        "a frame was not confirmed; sending it again"
-                    );
+                    tell_of_repetition(&live, frame, &*error);
                     live.forget_declared();
                     tokio::time::sleep(PAUSE_AFTER_ERROR).await;
                 }
@@ -278,6 +273,21 @@ impl Publisher {
                 }
             }
         }
+    }
+}
+
+/// That a connection is lost is told once, by whoever makes the next one.
+fn tell_of_repetition(live: &Live, frame: &Outgoing, error: &(dyn std::error::Error + 'static)) {
+    let (exchange, routing_key) = (frame.to.exchange_name(), &frame.routing_key);
+    if live.is_up() {
+        tracing::warn!(
+            error,
+            exchange,
+            routing_key,
+            "a frame was not confirmed; sending it again"
+        );
+    } else {
+        tracing::debug!(error, exchange, routing_key, "a frame waits for the next connection");
     }
 }
 

@@ -108,12 +108,14 @@ impl Reader {
 
     async fn read_for_ever(&self) {
         while let Ok(live) = self.link.live().await {
-            if let Err(error) = self.read(&live).await {
-                tracing::warn!(
+            match self.read(&live).await {
+                Err(error) if live.is_up() => tracing::warn!(
                     queue = self.queue.name,
                     error = &error as &dyn std::error::Error,
                     "cannot read replies; subscribing again"
-                );
+                ),
+                Err(error) => tracing::debug!(queue = self.queue.name, %error, "replies wait for the next connection"),
+                Ok(()) => {}
             }
             tokio::time::sleep(PAUSE_AFTER_ERROR).await;
         }

@@ -24,6 +24,7 @@ use super::envelope;
 use super::error::SetupError;
 use super::fault::Fault;
 use super::handover;
+use super::pulse::{Attempt, Pulse};
 use super::replies::Replies;
 use super::request::{Answer, Dispatch, Frame, Incoming, Request};
 use super::settlement::{Admission, Ending, Ledger, Settlement, Verdict};
@@ -54,6 +55,7 @@ pub struct ServerOptions {
 pub struct RpcServer {
     shared: Arc<Shared>,
     subscribed: watch::Receiver<usize>,
+    attempts: Vec<Arc<Attempt>>,
     fanout_queue: String,
 }
 
@@ -104,6 +106,7 @@ impl RpcServer {
             requests: TaskTracker::new(),
             readers: TaskTracker::new(),
         });
+        let mut attempts = Vec::new();
         let (count, subscribed) = watch::channel(0);
         let places = shared.options.concurrency.clamp(1, Semaphore::MAX_PERMITS);
         for (queue, tag) in queues.into_iter().zip(1..) {
@@ -113,12 +116,15 @@ impl RpcServer {
                 tag,
                 places: Arc::new(Semaphore::new(places)),
                 subscribed: count.clone(),
+                attempt: Arc::default(),
             };
+            attempts.push(reader.attempt.clone());
             shared.readers.spawn(reader.run());
         }
         Ok(Self {
             shared,
             subscribed,
+            attempts,
             fanout_queue,
         })
     }
@@ -126,6 +132,15 @@ impl RpcServer {
     /// Resolves once all queues are consumed.
     pub async fn ready(&self) {
         let _ = self.subscribed.clone().wait_for(|count| *count == QUEUES).await;
+    }
+
+    pub fn pulse(&self) -> Pulse {
+        Pulse {
+            subscribed: self.subscribed.clone(),
+            attempts: self.attempts.clone(),
+            readers: self.shared.readers.clone(),
+            stopped: self.shared.stopped.clone(),
+        }
     }
 
     /// Takes no new requests; what was delivered but not begun goes back to its queue. What has begun goes on, and can
@@ -173,24 +188,28 @@ struct QueueReader {
     tag: u16,
     places: Arc<Semaphore>,
     subscribed: watch::Sender<usize>,
+    attempt: Arc<Attempt>,
 }
 
 impl QueueReader {
     async fn run(self) {
         let link = self.shared.bus.shared.consuming.clone();
+        let mut refusals: u32 = 0;
         while let Some(Ok(live)) = self.shared.stopped.run_until_cancelled(link.live()).await {
-            if let Err(error) = self.consume(&live).await {
-                let error = &error as &dyn std::error::Error;
-                tracing::warn!(
-                    queue = self.queue.name,
-                    error,
-                    "the subscription failed; subscribing again"
-                );
-            }
-            self.shared
-                .stopped
-                .run_until_cancelled(tokio::time::sleep(PAUSE_AFTER_ERROR))
-                .await;
+            self.attempt.begins();
+            let consumed = self.consume(&live).await;
+            self.attempt.is_over();
+            refusals = match consumed {
+                Err(error) if live.is_up() => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::error!(queue = self.queue.name, error, "the subscription failed; trying again");
+                    refusals.saturating_add(1)
+                }
+                // The connection is gone, which is told where the next one is made.
+                _ => 0,
+            };
+            let pause = PAUSE_AFTER_ERROR.saturating_mul(1 << refusals.min(6));
+            self.shared.stopped.run_until_cancelled(tokio::time::sleep(pause)).await;
         }
     }
 
@@ -202,8 +221,10 @@ impl QueueReader {
             channel.basic_qos(prefetch, BasicQosOptions::default()).await?;
         }
         while live.is_up() && channel.status().connected() {
+            self.attempt.begins();
             declare_queue(live, &self.queue).await?;
             let consumer = self.subscribe(&channel).await?;
+            self.attempt.is_over();
             self.subscribed.send_modify(|count| *count += 1);
             let stopped = self.take_deliveries(&channel, consumer).await;
             self.subscribed.send_modify(|count| *count -= 1);
@@ -214,10 +235,12 @@ impl QueueReader {
                 return Ok(());
             }
             // The broker has cancelled us: the queue was deleted, or its node is gone. The channel is as good as before.
-            tracing::warn!(
-                queue = self.queue.name,
-                "the broker ended the subscription; subscribing again"
-            );
+            if live.is_up() {
+                tracing::warn!(
+                    queue = self.queue.name,
+                    "the broker ended the subscription; subscribing again"
+                );
+            }
             tokio::time::sleep(PAUSE_AFTER_ERROR).await;
         }
         Ok(())
@@ -244,7 +267,7 @@ impl QueueReader {
             let delivery = match next {
                 Some(Ok(delivery)) => delivery,
                 Some(Err(error)) => {
-                    tracing::warn!(queue = self.queue.name, %error, "the subscription was lost");
+                    tracing::debug!(queue = self.queue.name, %error, "the subscription was lost");
                     return false;
                 }
                 None => return false,

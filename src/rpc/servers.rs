@@ -10,7 +10,7 @@ use super::peers::Peers;
 use super::worker::{WORKER_TOPIC, WORKER_VERSION, Worker};
 use crate::convergence::engine::Convergence;
 use crate::identity::policy::ResourcePolicy;
-use crate::messaging::{Bus, RpcServer, ServerOptions, SetupError};
+use crate::messaging::{Bus, Pulse, RpcServer, ServerOptions, SetupError};
 
 /// Calls from other engines must be answered in time however busy this one is.
 const LISTENER_CONCURRENCY: usize = 64;
@@ -78,6 +78,10 @@ impl Servers {
                 Arc::new(engine),
             )?,
         })
+    }
+
+    pub fn pulses(&self) -> [Pulse; 3] {
+        self.all().map(RpcServer::pulse)
     }
 
     /// Resolves once all topics are consumed.

@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
@@ -42,6 +43,8 @@ struct Inner {
     counters: Arc<StoreCounters>,
     repertoire: Repertoire,
     units: TaskTracker,
+    /// Nothing is tried again from now on.
+    closing: CancellationToken,
     onlooker: Onlooker,
 }
 
@@ -75,6 +78,7 @@ impl Store {
                 counters: Arc::default(),
                 repertoire,
                 units: TaskTracker::new(),
+                closing: CancellationToken::new(),
                 onlooker: Onlooker {
                     journal,
                     rehearsal,
@@ -92,8 +96,19 @@ impl Store {
         &self.inner.clock
     }
 
-    /// Lets units of work that are running finish and closes the pool; new units are refused.
+    /// Whether the database answers on a connection of the pool. Nothing is tried again.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        let inner = self.inner.clone();
+        let look = async move {
+            let mut connection = inner.pool.acquire().await?;
+            Ok(connection.ping().await?)
+        };
+        self.inner.units.spawn(look).await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// Lets units of work that are running finish, without another attempt, and closes the pool; new units are refused.
     pub async fn close(&self) {
+        self.inner.closing.cancel();
         self.inner.units.close();
         self.inner.units.wait().await;
         self.inner.pool.close().await;
@@ -189,7 +204,10 @@ impl Inner {
                 return Err(error);
             };
             tracing::debug!(?transience, ?pause, "the unit of work runs again");
-            tokio::time::sleep(pause).await;
+            let pause = tokio::time::sleep(pause);
+            if self.closing.run_until_cancelled(pause).await.is_none() {
+                return Err(error);
+            }
         }
     }
 

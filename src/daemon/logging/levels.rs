@@ -22,6 +22,10 @@ const COUNTERPARTS: &[(&str, &[&str])] = &[
     ("heat.engine", &["heat_engine"]),
 ];
 
+/// Libraries whose every error comes back to a caller of ours, who says it once and in context. What they say besides is
+/// for whoever asks for more than errors of them (`amqp=DEBUG`).
+const TOLD_BY_US: &[&str] = &["lapin", "amq_protocol", "async_io"];
+
 /// What is logged: everything at INFO (DEBUG with `debug`), but for the modules that the list names.
 pub fn targets(settings: &LoggingSettings) -> Targets {
     let everything = if settings.debug {
@@ -30,10 +34,17 @@ pub fn targets(settings: &LoggingSettings) -> Targets {
         LevelFilter::INFO
     };
     let mut targets = Targets::new().with_default(everything);
+    for target in TOLD_BY_US {
+        targets = targets.with_target(*target, LevelFilter::OFF);
+    }
     for entry in &settings.default_log_levels {
         let (logger, level) = entry.split_once('=').unwrap_or((entry, ""));
         let Some(level) = level_of(level.trim()) else { continue };
         for target in counterparts(logger.trim()) {
+            let only_errors = level < LevelFilter::INFO;
+            if only_errors && TOLD_BY_US.contains(&target.as_str()) {
+                continue;
+            }
             targets = targets.with_target(target, level);
         }
     }
@@ -101,7 +112,10 @@ mod tests {
         let targets = targets_of(true, &["sqlalchemy=WARN", "amqp=WARN"]);
         assert!(targets.would_enable("heat_engine::rpc", &Level::DEBUG));
         assert!(!targets.would_enable("sqlx::query", &Level::INFO));
-        assert!(!targets.would_enable("lapin::channel", &Level::DEBUG));
+        assert!(!targets.would_enable("lapin::channel", &Level::ERROR), "we tell of it");
+        let asked_for = targets_of(false, &["amqp=DEBUG"]);
+        assert!(asked_for.would_enable("lapin::channel", &Level::DEBUG));
+        assert!(!targets_of(false, &[]).would_enable("lapin::channels", &Level::ERROR));
     }
 
     #[test]
