@@ -208,12 +208,16 @@ impl EncryptionKey {
     }
 
     /// Encrypts the named parameters of an environment and notes their names in it.
-    pub fn hide_parameters(&self, environment: &mut Map<String, Value>, hidden: &[String]) -> Result<(), CryptError> {
+    pub fn hide_parameters(
+        &self,
+        environment: &mut Map<String, Value>,
+        hidden: &[(String, String)],
+    ) -> Result<(), CryptError> {
         let mut names = Vec::new();
         if let Some(Value::Object(parameters)) = environment.get_mut("parameters") {
-            for name in hidden {
+            for (name, text) in hidden {
                 if let Some(value) = parameters.get_mut(name) {
-                    *value = pair(self.encrypt(&python::repr::to_text(value))?);
+                    *value = pair(self.encrypt(text)?);
                     names.push(Value::String(name.clone()));
                 }
             }
@@ -452,7 +456,10 @@ mod tests {
     fn parameters_are_hidden_and_shown_again() {
         let mut environment = object(json!({"parameters": {"a": "hush", "b": 2}, "encrypted_param_names": []}));
         key(KEY)
-            .hide_parameters(&mut environment, &["a".to_owned(), "absent".to_owned()])
+            .hide_parameters(
+                &mut environment,
+                &[("a", "hush"), ("absent", "")].map(|(name, text)| (name.to_owned(), text.to_owned())),
+            )
             .expect("encrypts");
         assert_eq!(environment["parameters"]["a"][0], "cryptography_decrypt_v1");
         assert_eq!(environment["encrypted_param_names"], json!(["a"]));

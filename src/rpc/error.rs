@@ -62,9 +62,6 @@ pub enum RequestError {
 pub enum NotServed {
     #[error("The Resource Type ({0}) could not be found.")]
     ResourceType(String),
-    /// A type that is asked about by itself.
-    #[error("There was an error loading the definition of the global resource type {0}.")]
-    GlobalResourceType(String),
     #[error("The function \"{0}\"")]
     Function(String),
     #[error("{0} (no Python engine is alive to serve it)")]
@@ -118,7 +115,6 @@ impl RequestError {
             Self::AttributeError(_) => "AttributeError",
             Self::TypeError(_) => "TypeError",
             Self::NotServed(NotServed::ResourceType(_)) => "EntityNotFound",
-            Self::NotServed(NotServed::GlobalResourceType(_)) => "InvalidGlobalResource",
             Self::NotServed(NotServed::Feature(_) | NotServed::Function(_)) => "NotSupported",
             Self::Store(_) => "DBError",
             Self::Lower(error) => error.class_name(),

@@ -84,7 +84,7 @@ pub async fn generate_template(engine: &Engine, call: Call) -> Result<Value, Req
 fn known_type(engine: &Engine, call: &Call) -> Result<&'static ResourceType, RequestError> {
     let name = to_text(call.arguments.value("type_name").unwrap_or(&Value::Null));
     engine.policy.enforce(&call.context, &name)?;
-    let resource_type = plugins::find(&name).ok_or(NotServed::GlobalResourceType(name))?;
+    let resource_type = plugins::find(&name).ok_or(NotServed::ResourceType(name))?;
     if resource_type.support.is_hidden() {
         return Err(RequestError::NotSupported(resource_type.name.to_owned()));
     }

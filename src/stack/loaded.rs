@@ -13,6 +13,9 @@ use crate::resource::state::{Action, Status};
 use crate::store::{self, Deleted, Scope};
 use crate::template::{NoResources, StackDefinition, Template};
 
+/// No clock counts further than this from now, whatever a user asks for: a hundred years.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(100 * 366 * 24 * 60 * 60);
+
 #[derive(Clone, Debug)]
 pub struct Stack {
     pub row: store::Stack,
@@ -105,7 +108,7 @@ impl Stack {
     /// The time that an action on the stack may take.
     pub fn timeout(&self, services: &Services) -> Duration {
         match self.row.timeout {
-            Some(minutes) => Duration::from_secs(u64::try_from(minutes).unwrap_or(0) * 60),
+            Some(minutes) => Duration::from_secs(u64::try_from(minutes).unwrap_or(0).saturating_mul(60)),
             None => services.settings.engine.stack_action_timeout,
         }
     }
@@ -113,8 +116,9 @@ impl Stack {
     /// The time that is left of it; zero when it is over.
     pub fn time_remaining(&self, services: &Services) -> Duration {
         let elapsed = services.clock.utc_now() - self.started_at();
-        let left = TimeDelta::from_std(self.timeout(services)).unwrap_or(TimeDelta::MAX) - elapsed;
-        left.to_std().unwrap_or(Duration::ZERO)
+        let whole = TimeDelta::from_std(self.timeout(services)).unwrap_or(TimeDelta::MAX);
+        let left = whole.checked_sub(&elapsed).unwrap_or(TimeDelta::MAX);
+        left.to_std().unwrap_or(Duration::ZERO).min(LONGEST_TIMEOUT)
     }
 
     pub fn has_timed_out(&self, services: &Services) -> bool {

@@ -79,7 +79,7 @@ impl Templates {
         let template = &with_types_looked_up(template, definition);
         let mut environment = object(template.environment().to_stored());
         if self.encrypt {
-            let hidden: Vec<String> = definition.parameters().hidden_names().map(str::to_owned).collect();
+            let hidden = definition.parameters().hidden_texts()?;
             self.key.hide_parameters(&mut environment, &hidden)?;
         }
         let files_id = match template.files().is_empty() {

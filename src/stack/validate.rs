@@ -13,8 +13,8 @@ use crate::plugins::questions::Questions;
 use crate::python::to_text;
 use crate::resource::constraints::CustomConstraints;
 use crate::resource::failure::{Failure, Remedy};
-use crate::resource::properties::Depth;
-use crate::template::{DeletionPolicy, NoResources, StackDefinition, TemplateError};
+use crate::resource::properties::{Depth, PropertyError};
+use crate::template::{DeletionPolicy, NoResources, References, StackDefinition, TemplateError};
 
 /// How much is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +96,7 @@ async fn validate_resource(
     service.map_err(|unavailable| unavailable.for_template(&resource.definition.resource_type))?;
     resource.definition.validate(definition.template(), &scope)?;
     validate_deletion_policy(definition, resource)?;
+    validate_update_policy(definition, resource, &scope)?;
     let questions = Questions::new(session);
     let properties = &resource.instance.properties;
     let depth = match thoroughness {
@@ -142,6 +143,31 @@ fn validate_deletion_policy(definition: &StackDefinition, resource: &LiveResourc
     let keywords = definition.template().keywords();
     let path = [keywords.resources, resource.name(), keywords.deletion_policy];
     Err(TemplateError::invalid_at(&path, "\"Snapshot\" deletion policy not supported").into())
+}
+
+/// No type that this engine serves can be told how to update itself.
+fn validate_update_policy(
+    definition: &StackDefinition,
+    resource: &LiveResource,
+    references: &dyn References,
+) -> Result<(), StackError> {
+    let policy = match resource.definition.update_policy() {
+        Some(policy) => policy.resolve(references)?,
+        None => return Ok(()),
+    };
+    let Some(unknown) = policy.as_object().and_then(|policy| policy.keys().next()) else {
+        return Ok(());
+    };
+    let keywords = definition.template().keywords();
+    let error = PropertyError {
+        class: "StackValidationFailed",
+        heading: "Property error",
+        path: [keywords.resources, resource.name(), keywords.update_policy]
+            .map(str::to_owned)
+            .to_vec(),
+        message: format!("Unknown Property {unknown}"),
+    };
+    Err(StackError::Property(error))
 }
 
 /// An object outside of Heat that a resource stands for has to be there.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::error::TemplateError;
-use crate::python::{repr, value::class_name};
+use crate::python::{to_text, value::class_name};
 
 /// Contents by name; cheap to share between templates.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,7 +20,7 @@ impl Files {
             other => Err(TemplateError::value_error(format!(
                 "Expected dict, got <class '{}'> for files, (value is {})",
                 class_name(&other),
-                repr(&other)
+                to_text(&other)
             ))),
         }
     }

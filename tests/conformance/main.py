@@ -58,6 +58,7 @@ class Side:
         return self
 
     def run(self, scenario):
+        self.rig.have_engines_with(scenario.options)
         raw, unique_names = record.run(scenario, self.rig, self.bus, self.tenant)
         return normalise.normalise(raw, self.known | unique_names)
 

@@ -288,6 +288,11 @@ fn limits_and_names_are_checked_before_anything_is_stored() {
             })
         ),
         create("gone", json!({"a": {"type": "OS::Heat::None", "depends_on": "z"}})),
+        {"method": "preview_stack", "args": {
+            "stack_name": "late",
+            "template": {"heat_template_version": "2018-08-31", "resources": resources(1)},
+            "params": {}, "files": {}, "args": {"timeout_mins": 1e30},
+        }},
     ]));
     assert_eq!(class(&answers[0]), "StackValidationFailed");
     assert_eq!(class(&answers[1]), "CircularDependencyException");
@@ -295,6 +300,7 @@ fn limits_and_names_are_checked_before_anything_is_stored() {
         message(&answers[2]),
         "The specified reference \"z\" (in a) is incorrect."
     );
+    assert_eq!(answers[3]["result"]["stack_name"], "late", "{}", answers[3]);
     for table in ["stack", "raw_template", "user_creds"] {
         let count = deployment.database.sql(&format!("SELECT COUNT(*) FROM {table}"));
         assert_eq!(count[0][0], "0", "{table}");
@@ -316,8 +322,8 @@ fn what_is_not_served_goes_to_a_python_engine_wherever_it_runs() {
     assert_eq!(
         (class(&alone[0]), message(&alone[0])),
         (
-            "InvalidGlobalResource",
-            "There was an error loading the definition of the global resource type OS::Heat::SoftwareConfig."
+            "EntityNotFound",
+            "The Resource Type (OS::Heat::SoftwareConfig) could not be found."
         )
     );
     assert_eq!(

@@ -4,7 +4,6 @@ Keystone and the servers are the lab's (tests/lab/up). What a rig makes carries 
 makes the first rig removes what processes that are gone have left behind.
 """
 import atexit
-import contextlib
 import os
 import pathlib
 import signal
@@ -159,6 +158,7 @@ class Rig:
         self._make_vhost()
         self.transport_url = 'rabbit://%s:%s@%s:%s/%s' % (*BROKER_AUTH, LAB['LAB_HOST'], LAB['LAB_AMQP_PORT'], self.name)
         self.options = options
+        self.options_now = ''
         self.conf = self._write_conf(options)
 
     def _make_database(self):
@@ -233,17 +233,12 @@ class Rig:
             return min(topics.get('engine', 0), topics.get('engine_worker', 0)) >= expected
         wait_until(180, 'engines of ' + self.label, consume, 0.2)
 
-    @contextlib.contextmanager
-    def engines_with(self, options):
-        """Engines that have these options too, for a while."""
-        self.stop_engines()
-        self._write_conf(self.options + options)
-        self.start_engines()
-        try:
-            yield
-        finally:
+    def have_engines_with(self, options=''):
+        """Sees to it that the engines have these options beside the rig's own."""
+        if options != self.options_now:
             self.stop_engines()
-            self._write_conf(self.options)
+            self.conf = self._write_conf(self.options + options)
+            self.options_now = options
             self.start_engines()
 
     def stop_engines(self):

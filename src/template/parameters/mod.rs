@@ -132,6 +132,23 @@ impl Parameter {
         })
     }
 
+    fn as_one_text(&self, value: &Value) -> Result<String, TemplateError> {
+        match value {
+            Value::Array(items) if self.schema.parameter_type == ParameterType::List => {
+                let items: Vec<String> = items.iter().map(to_text).collect();
+                if items.iter().any(|item| item.contains(',')) {
+                    return Err(TemplateError::value_error(format!(
+                        "Parameter '{}' cannot be stored encrypted: an item of the list contains a comma",
+                        self.name
+                    )));
+                }
+                Ok(items.join(","))
+            }
+            Value::Array(_) | Value::Object(_) => Ok(dumps(value)),
+            other => Ok(to_text(other)),
+        }
+    }
+
     /// Checks schema, default and value. What only a service can check is handed back.
     pub fn validate(&self, with_value: bool) -> Result<Vec<CustomConstraintCheck>, TemplateError> {
         self.validate_unnamed(with_value).map_err(|error| {
@@ -352,6 +369,15 @@ impl Parameters {
             .map(|parameter| parameter.name.as_str())
     }
 
+    /// The values that users give to hidden parameters, each as one text that says the same: what is stored encrypted is text.
+    pub fn hidden_texts(&self) -> Result<Vec<(String, String)>, TemplateError> {
+        let hidden = self.parameters.values().filter(|parameter| parameter.is_hidden());
+        hidden
+            .filter_map(|parameter| Some((parameter, parameter.user_value.as_ref()?)))
+            .map(|(parameter, value)| Ok((parameter.name.clone(), parameter.as_one_text(value)?)))
+            .collect()
+    }
+
     /// Refuses an update that changes a parameter which the new template calls immutable. A parameter that is new with
     /// the update is free. `given` is what the user says with the update.
     pub fn refuse_immutable_changes(&self, new: &Self, given: &Map<String, Value>) -> Result<(), TemplateError> {
@@ -414,4 +440,38 @@ fn pseudo_parameters(is_hot: bool, identity: &StackIdentity) -> Vec<(&'static st
         pseudo.push(("AWS::Region", region));
     }
     pseudo
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::template::{Environment, Files};
+
+    #[test]
+    fn a_hidden_value_is_one_text_that_says_the_same() {
+        let hidden = |kind: &str| json!({"type": kind, "hidden": true, "default": ""});
+        let body = json!({"heat_template_version": "2018-08-31", "parameters": {
+            "text": hidden("string"), "list": hidden("comma_delimited_list"), "map": hidden("json"),
+            "unset": hidden("string"), "open": {"type": "string"},
+        }});
+        let template = Template::new(body, Environment::default(), Files::default()).unwrap();
+        let texts = |list: Value| {
+            let given = json!({"text": "hush", "list": list, "map": {"k": [1, "ü"]}, "open": "x"});
+            let given = given.as_object().unwrap();
+            Parameters::new(&template, &StackIdentity::default(), given, &Map::new())
+                .and_then(|parameters| parameters.hidden_texts())
+        };
+        let told = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        assert_eq!(
+            texts(json!(["a", 1])).unwrap(),
+            [
+                told("text", "hush"),
+                told("list", "a,1"),
+                told("map", "{\"k\": [1, \"\\u00fc\"]}")
+            ]
+        );
+        assert!(texts(json!(["a,b"])).is_err());
+    }
 }

@@ -5,12 +5,13 @@ import pathlib
 REGISTRY = {}
 
 
-def scenario(function=None, *, mixed=False, only_mixed=None, frames_by_chance=None):
+def scenario(function=None, *, mixed=False, only_mixed=None, frames_by_chance=None, options=''):
     """Registers a scenario.
 
     mixed: also run where a Python engine and one of ours share the work.
     only_mixed: why it needs a Python engine beside ours; it then runs nowhere else.
     frames_by_chance: why the number and content of frames are not the same twice; they are then not compared.
+    options: lines of heat.conf that the engines have beside main.OPTIONS.
     """
     def register(function):
         if function.__name__ in REGISTRY:
@@ -18,6 +19,7 @@ def scenario(function=None, *, mixed=False, only_mixed=None, frames_by_chance=No
         function.mixed = bool(mixed or only_mixed)
         function.only_mixed = only_mixed
         function.frames_by_chance = frames_by_chance
+        function.options = options
         function.family = function.__module__.rsplit('.', 1)[1]
         REGISTRY[function.__name__] = function
         return function

@@ -95,6 +95,8 @@ def the_language_is_told_of(s):
     versions = call('list_template_versions')
     for version in versions if isinstance(versions, list) else ():
         for name in [version['version']] + version['aliases']:
+            if name in ('heat_template_version.2017-02-24', 'heat_template_version.ocata'):
+                continue                # reading.types_and_versions has changed the oracle's answer
             call('list_template_functions', template_version=name, label='functions of ' + name)
     for name in ('heat_template_version.1999-01-01', 'heat_template_version', '', None, 5):
         call('list_template_functions', template_version=name, label='functions of %r' % (name,))
@@ -181,8 +183,9 @@ def senseless_arguments_of_a_create(s):
         for number, value in enumerate(values):
             arguments = dict(good, stack_name='%s-%d' % (name, number)) | {name: value}
             s.take(call('create_stack', label='create_stack: %s = %r' % (name, value), **arguments))
+    call('create_stack', label='create_stack: timeout beyond the column', **dict(good, args={'timeout_mins': 10 ** 12}))
     for name, values in {
-            'timeout_mins': ('x', [], {}, True, -1, '5', '-5', 2.9, '2.9', 10 ** 30), 'disable_rollback': ('x', 1, 0, None, [], 'TRUE'),
+            'timeout_mins': ('x', [], {}, True, -1, '5', '-5', 2.9, '2.9', 10 ** 12), 'disable_rollback': ('x', 1, 0, None, [], 'TRUE'),
             'tags': ('x', [1], ['a,b'], ['x' * 81], {}, 5, [[]], ['']), 'converge': ('x', None, 1), 'existing': ('x',),
             'clear_parameters': (5, 'x'), 'nonsense': (1,), 'show_nested': ('x',)}.items():
         for value in values:
