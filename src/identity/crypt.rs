@@ -207,18 +207,19 @@ impl EncryptionKey {
         stored.iter().map(open).collect()
     }
 
-    /// Encrypts the named parameters of an environment and notes their names in it.
+    /// Encrypts the parameters of an environment that are hidden, each as the text that stands for it, and notes their
+    /// names in it. Gives the names.
     pub fn hide_parameters(
         &self,
         environment: &mut Map<String, Value>,
         hidden: &[(String, String)],
-    ) -> Result<(), CryptError> {
+    ) -> Result<Vec<String>, CryptError> {
         let mut names = Vec::new();
         if let Some(Value::Object(parameters)) = environment.get_mut("parameters") {
-            for (name, text) in hidden {
-                if let Some(value) = parameters.get_mut(name) {
+            for (name, value) in parameters {
+                if let Some((_, text)) = hidden.iter().find(|(hidden, _)| hidden == name) {
                     *value = pair(self.encrypt(text)?);
-                    names.push(Value::String(name.clone()));
+                    names.push(name.clone());
                 }
             }
         }
@@ -226,13 +227,13 @@ impl EncryptionKey {
             .entry("encrypted_param_names")
             .or_insert_with(|| Value::Array(Vec::new()));
         if let Value::Array(noted) = noted {
-            for name in names {
-                if !noted.contains(&name) {
-                    noted.push(name);
+            for name in &names {
+                if !noted.iter().any(|there| there == name) {
+                    noted.push(Value::from(name.as_str()));
                 }
             }
         }
-        Ok(())
+        Ok(names)
     }
 
     /// Decrypts the parameters that an environment names as encrypted. The names stay, as Python leaves them.

@@ -76,11 +76,13 @@ impl Templates {
 
     /// Stores a template and gives the id of its row.
     pub async fn insert(&self, template: &Arc<Template>, definition: &StackDefinition) -> Result<i64, StackError> {
-        let template = &with_types_looked_up(template, definition);
+        let mut template = with_types_looked_up(template, definition);
         let mut environment = object(template.environment().to_stored());
         if self.encrypt {
             let hidden = definition.parameters().hidden_texts()?;
-            self.key.hide_parameters(&mut environment, &hidden)?;
+            let names = self.key.hide_parameters(&mut environment, &hidden)?;
+            // What is kept says what the row says, so that all engines show the same.
+            Arc::make_mut(&mut template).environment_mut().note_encrypted(names);
         }
         let files_id = match template.files().is_empty() {
             true => None,

@@ -236,14 +236,14 @@ class Rig:
     def have_engines_with(self, options=''):
         """Sees to it that the engines have these options beside the rig's own."""
         if options != self.options_now:
-            self.stop_engines()
+            self.stop_engines(2)                         # a Python engine takes its time, and keeps nothing by it
             self.conf = self._write_conf(self.options + options)
             self.options_now = options
             self.start_engines()
 
-    def stop_engines(self):
+    def stop_engines(self, seconds=20):
         for engine in self.engines:
-            engine.stop()
+            engine.stop(seconds)
         self.engines = []
 
     def engine_processes(self):

@@ -128,6 +128,15 @@ impl Environment {
         Ok(patched)
     }
 
+    /// Notes that the values of these parameters are stored encrypted.
+    pub fn note_encrypted(&mut self, names: impl IntoIterator<Item = String>) {
+        for name in names {
+            if !self.encrypted_parameter_names.contains(&name) {
+                self.encrypted_parameter_names.push(name);
+            }
+        }
+    }
+
     /// Hides the values of hidden parameters in a stored environment that is to be shown.
     pub fn redact(stored: &mut Value, is_hidden: impl Fn(&str) -> bool) {
         for section in [PARAMETERS, PARAMETER_DEFAULTS] {
