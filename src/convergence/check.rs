@@ -50,7 +50,7 @@ impl Convergence {
             return Ok(Checked::Done);
         };
         stack.converge = request.converge;
-        if let Some(reason) = not_served(&stack, request) {
+        if let Some(reason) = not_served(&stack, &loaded.resource.name, request) {
             self.watch.decide(Decision::HandOver, || reason.clone());
             return Ok(Checked::NotServed(reason));
         }
@@ -479,7 +479,13 @@ fn is_untouched(row: &Resource) -> bool {
 }
 
 /// What only a Python engine can do.
-fn not_served(stack: &Stack, request: &CheckRequest) -> Option<String> {
+fn not_served(stack: &Stack, resource_name: &str, request: &CheckRequest) -> Option<String> {
+    let registry = &stack.template().environment().registry;
+    if let Some(hook) = registry.hook_of(resource_name, !request.node.is_update) {
+        return Some(format!(
+            "the hook \"{hook}\" of resource \"{resource_name}\" is not served"
+        ));
+    }
     match stack.action() {
         action @ (Action::Check | Action::Suspend | Action::Resume | Action::Snapshot | Action::Adopt) => {
             Some(format!("stacks in {action} are not served"))

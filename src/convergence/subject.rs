@@ -221,11 +221,12 @@ impl Subjected {
         self.find_names(&mut after, Names::Found).await;
         self.find_names(&mut before, Names::FoundOrAsGiven).await;
         let observe = work.engine.services.settings.engine.observe_on_update || work.stack.converge;
-        if observe && !frozen_then.properties.as_object().is_none_or(Map::is_empty) {
-            if let Err(end) = self.observe(&mut before).await {
-                work.decide(Decision::Replace, || "the object is not there any more".to_owned());
-                return Err(end);
-            }
+        if observe
+            && !frozen_then.properties.as_object().is_none_or(Map::is_empty)
+            && let Err(end) = self.observe(&mut before).await
+        {
+            work.decide(Decision::Replace, || "the object is not there any more".to_owned());
+            return Err(end);
         }
 
         let definition_changed = !frozen_now.says_the_same_as(&frozen_then);

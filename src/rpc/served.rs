@@ -2,7 +2,7 @@
 
 use super::error::{NotServed, RequestError};
 use crate::stack::live::foreign_type;
-use crate::template::StackDefinition;
+use crate::template::{StackDefinition, Template};
 
 /// Refuses, for now, what has resources or functions that this engine lacks: it may go to a Python engine.
 pub fn ensure_served(definition: &StackDefinition) -> Result<(), RequestError> {
@@ -13,4 +13,31 @@ pub fn ensure_served(definition: &StackDefinition) -> Result<(), RequestError> {
         Some(function) => Err(NotServed::Function(function.to_owned()).into()),
         None => Ok(()),
     }
+}
+
+/// Refuses what would stop at a hook, which only a Python engine does. Looking at such a stack needs no hooks.
+pub fn ensure_no_hooks<'a>(
+    template: &Template,
+    resources: impl IntoIterator<Item = &'a String>,
+) -> Result<(), RequestError> {
+    let registry = &template.environment().registry;
+    hooked(resources, |name| registry.hook(name))
+}
+
+/// As [`ensure_no_hooks`], for a stack that is to be deleted.
+pub fn ensure_no_delete_hooks(definition: &StackDefinition) -> Result<(), RequestError> {
+    let registry = &definition.template().environment().registry;
+    hooked(definition.resources().keys(), |name| registry.hook_of(name, true))
+}
+
+fn hooked<'a, 'r>(
+    resources: impl IntoIterator<Item = &'a String>,
+    hook: impl Fn(&str) -> Option<&'r str>,
+) -> Result<(), RequestError> {
+    for name in resources {
+        if let Some(hook) = hook(name) {
+            return Err(NotServed::Feature(format!("The hook \"{hook}\" of resource \"{name}\"")).into());
+        }
+    }
+    Ok(())
 }

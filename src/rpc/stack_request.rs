@@ -9,7 +9,7 @@ use super::call::{Call, Engine};
 use super::error::{NotServed, RequestError};
 use super::find;
 use super::find::stack_by_name;
-use super::served::ensure_served;
+use super::served::{ensure_no_hooks, ensure_served};
 use super::stack_arguments::StackArguments;
 use crate::identity::RequestContext;
 use crate::python::to_text;
@@ -73,6 +73,7 @@ impl TemplateArguments {
         let parameters = parameters_of(&template)?;
         merge(&mut environment, &environment_files, &template, &parameters)?;
         let environment = templates.environment(&Value::Object(environment))?;
+        environment.check_encrypted_names()?;
         Ok(template.with_environment(environment))
     }
 
@@ -328,6 +329,7 @@ async fn check_stack(engine: &Engine, context: &RequestContext, stack: &Stack) -
     // What is wrong with the language is wrong for every engine, so it need not go to another one.
     validate_language(engine.services(), context, stack, Thoroughness::Full).await?;
     ensure_served(&stack.definition)?;
+    ensure_no_hooks(stack.template(), stack.definition.resources().keys())?;
     Ok(validate_resources(engine.services(), context, stack, Thoroughness::Full, &[]).await?)
 }
 
@@ -401,6 +403,7 @@ impl UpdateRequest {
             converge: arguments.converge.unwrap_or(current.converge),
         };
         check_stack(engine, context, &stack).await?;
+        ensure_no_hooks(stack.template(), current.definition.resources().keys())?;
         Ok(stack)
     }
 }

@@ -8,6 +8,7 @@ use tracing::Instrument;
 use super::call::{Call, Engine};
 use super::error::RequestError;
 use super::find;
+use super::served::ensure_no_delete_hooks;
 use super::stack_request::{NewStackRequest, UpdateRequest, check_policy, refuse_what_only_python_updates};
 use crate::convergence::traversal::{Plan, PlannedSettings, PlannedTemplate};
 use crate::identity::RequestContext;
@@ -146,6 +147,7 @@ async fn begin_delete(engine: &Engine, call: &Call) -> Result<bool, RequestError
         });
         return Err(RequestError::EntityNotFound { entity: "Stack", name });
     }
+    ensure_no_delete_hooks(&stack.definition)?;
     renew_credentials(services, &call.context, &mut stack).await?;
     if stack.is_in_progress() {
         engine.convergence.stop_traversal(&call.context, &mut stack).await?;

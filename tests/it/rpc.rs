@@ -417,6 +417,63 @@ fn stacks_with_foreign_types_lose_nothing_beside_a_python_engine() {
 }
 
 #[test]
+fn stacks_stop_at_their_hooks_beside_a_python_engine_and_nowhere_else() {
+    let deployment = Deployment::new("rpchooks");
+    deployment.start_ours("ours");
+    let template = json!({
+        "heat_template_version": "2018-08-31",
+        "resources": {"a": {"type": "OS::Heat::RandomString"}, "b": {"type": "OS::Heat::RandomString"}},
+    });
+    let hooks = json!({"resource_registry": {"resources": {"a": {"hooks": ["pre-create", "pre-delete"]}}}});
+    let arguments = json!({"stack_name": "hooked", "template": template, "params": hooks, "files": {}, "args": {}});
+    let refusal = |hook: &str| {
+        format!("The hook \"{hook}\" of resource \"a\" (no Python engine is alive to serve it) is not supported.")
+    };
+    for method in ["create_stack", "preview_stack"] {
+        let refused = deployment.call(method, arguments.clone());
+        assert_eq!(
+            (class(&refused), message(&refused)),
+            ("NotSupported", refusal("pre-create").as_str()),
+            "{method}"
+        );
+    }
+
+    deployment.start_python("python");
+    let identity = deployment.result("create_stack", arguments);
+    let pass = |hook: &str| {
+        let query = format!("SELECT COUNT(*) FROM resource_data WHERE `key` = '{hook}'");
+        wait_for(hook, || (deployment.database.sql(&query)[0][0] == "1").then_some(()));
+        let details = json!({"unset_hook": hook});
+        let signal = json!({"stack_identity": identity, "resource_name": "a", "details": details, "sync_call": true});
+        deployment.result("resource_signal", signal);
+    };
+    pass("pre-create");
+    assert_eq!(
+        deployment.settled(&identity),
+        "CREATE_COMPLETE: Stack CREATE completed successfully"
+    );
+
+    deployment.kill_last();
+    deployment
+        .database
+        .sql("UPDATE service SET updated_at = '2000-01-01' WHERE host = 'python'");
+    let refused = deployment.call("delete_stack", json!({"stack_identity": identity}));
+    assert_eq!(
+        (class(&refused), message(&refused)),
+        ("NotSupported", refusal("pre-delete").as_str())
+    );
+    deployment.result("list_stack_resources", json!({"stack_identity": identity}));
+
+    deployment.start_python("python");
+    deployment.result("delete_stack", json!({"stack_identity": identity}));
+    pass("pre-delete");
+    assert_eq!(
+        deployment.settled(&identity),
+        "DELETE_COMPLETE: Stack DELETE completed successfully"
+    );
+}
+
+#[test]
 fn our_engines_know_each_other_and_python_engines_notice_nothing() {
     let deployment = Deployment::new("rpckinds");
     let ours = deployment.start_ours("ours");

@@ -1,6 +1,7 @@
 //! Environments: what a user says beside the template.
 
 mod global;
+mod event_sinks;
 mod merge;
 mod registry;
 
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::error::TemplateError;
 use super::parameters::REDACTED;
-use crate::python::value::class_name;
+use crate::python::value::{class_name, is_true};
 
 pub use global::GlobalEnvironment;
 pub(super) use merge::checked_sections;
@@ -49,7 +50,7 @@ impl Environment {
             }
         };
         let parameters = match sections.get(PARAMETERS) {
-            Some(parameters) => map_section(PARAMETERS, Some(parameters))?,
+            Some(parameters) => map_or_nothing(PARAMETERS, Some(parameters))?,
             None => sections
                 .iter()
                 .filter(|(name, _)| {
@@ -69,11 +70,22 @@ impl Environment {
         registry.load(&map_section(RESOURCE_REGISTRY, sections.get(RESOURCE_REGISTRY))?)?;
         Ok(Self {
             parameters,
-            parameter_defaults: map_section(PARAMETER_DEFAULTS, sections.get(PARAMETER_DEFAULTS))?,
+            parameter_defaults: map_or_nothing(PARAMETER_DEFAULTS, sections.get(PARAMETER_DEFAULTS))?,
             registry,
-            encrypted_parameter_names: encrypted.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            event_sinks: list_section(EVENT_SINKS, sections.get(EVENT_SINKS))?,
+            encrypted_parameter_names: encrypted.iter().map(name_of_parameter).collect::<Result<_, _>>()?,
+            event_sinks: event_sinks::read(sections.get(EVENT_SINKS))?,
         })
+    }
+
+    /// Refuses names of encrypted parameters that have no value: no engine could read the stored row again.
+    pub fn check_encrypted_names(&self) -> Result<(), TemplateError> {
+        let mut names = self.encrypted_parameter_names.iter();
+        match names.find(|name| !self.parameters.contains_key(*name)) {
+            Some(name) => Err(TemplateError::value_error(format!(
+                "environment section \"{ENCRYPTED_PARAM_NAMES}\" names \"{name}\", which is no parameter of the environment"
+            ))),
+            None => Ok(()),
+        }
     }
 
     /// The environment as it is stored with a template.
@@ -108,8 +120,7 @@ impl Environment {
         self.parameters.extend(map_section(PARAMETERS, section(PARAMETERS))?);
         self.parameter_defaults
             .extend(map_section(PARAMETER_DEFAULTS, section(PARAMETER_DEFAULTS))?);
-        self.event_sinks
-            .extend(list_section(EVENT_SINKS, section(EVENT_SINKS))?);
+        self.event_sinks.extend(event_sinks::read(section(EVENT_SINKS))?);
         Ok(())
     }
 
@@ -158,6 +169,11 @@ fn map_section(name: &str, section: Option<&Value>) -> Result<Map<String, Value>
     }
 }
 
+/// Python takes whatever is false for no values at all.
+fn map_or_nothing(name: &str, section: Option<&Value>) -> Result<Map<String, Value>, TemplateError> {
+    map_section(name, section.filter(|section| is_true(section)))
+}
+
 fn list_section(name: &str, section: Option<&Value>) -> Result<Vec<Value>, TemplateError> {
     match section {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -166,9 +182,55 @@ fn list_section(name: &str, section: Option<&Value>) -> Result<Vec<Value>, Templ
     }
 }
 
+fn name_of_parameter(name: &Value) -> Result<String, TemplateError> {
+    match name {
+        Value::String(name) => Ok(name.clone()),
+        other => Err(TemplateError::value_error(format!(
+            "environment section \"{ENCRYPTED_PARAM_NAMES}\" must hold names, not a {}",
+            class_name(other)
+        ))),
+    }
+}
+
 fn wrong_section(name: &str, expected: &str, found: &Value) -> TemplateError {
     TemplateError::value_error(format!(
         "environment section \"{name}\" must be a {expected}, not a {}",
         class_name(found)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_are_taken_as_python_takes_them() {
+        for value in [
+            json!({"parameter_defaults": []}),
+            json!({"parameter_defaults": false}),
+            json!({"parameters": ""}),
+            json!({"event_sinks": {}}),
+            json!({"event_sinks": [{"type": "zaqar-queue", "target": "q", "ttl": 5}]}),
+            json!({"encrypted_param_names": ["a"], "parameters": {"a": 1}}),
+        ] {
+            let environment = Environment::from_value(&value).unwrap_or_else(|error| panic!("{value}: {error}"));
+            assert_eq!(environment.check_encrypted_names(), Ok(()), "{value}");
+        }
+        for value in [
+            json!({"parameter_defaults": [5]}),
+            json!({"parameters": 5}),
+            json!({"event_sinks": 5}),
+            json!({"event_sinks": [5]}),
+            json!({"event_sinks": [{}]}),
+            json!({"event_sinks": [{"type": "x"}]}),
+            json!({"event_sinks": [{"type": "zaqar-queue"}]}),
+            json!({"event_sinks": [{"type": "zaqar-queue", "target": "q", "other": 1}]}),
+            json!({"encrypted_param_names": [5]}),
+            json!({"resource_registry": []}),
+        ] {
+            assert!(Environment::from_value(&value).is_err(), "{value}");
+        }
+        let environment = Environment::from_value(&json!({"encrypted_param_names": ["a"]})).unwrap();
+        assert!(environment.check_encrypted_names().is_err());
+    }
 }

@@ -9,6 +9,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use crate::python::repr::{repr_tuple, to_text};
+use crate::python::value::class_name;
 use crate::template::error::TemplateError;
 
 const HOOK_TYPES: [&str; 6] = [
@@ -20,6 +21,7 @@ const HOOK_TYPES: [&str; 6] = [
     "post-delete",
 ];
 const RESTRICTED_ACTIONS: [&str; 2] = ["update", "replace"];
+const HOOKS: &str = "hooks";
 const RESOURCES: &str = "resources";
 
 /// What the type of a resource turns out to be.
@@ -81,6 +83,11 @@ const DEEPEST_NESTING: usize = 20;
 impl ResourceRegistry {
     /// Adds what an environment says; null takes away.
     pub fn load(&mut self, registry: &Map<String, Value>) -> Result<(), TemplateError> {
+        if registry.get(RESOURCES).is_some_and(|resources| !resources.is_object()) {
+            return Err(TemplateError::value_error(
+                "environment section \"resource_registry\": \"resources\" must be a map",
+            ));
+        }
         load_section(&mut self.entries, registry, DEEPEST_NESTING)
     }
 
@@ -148,6 +155,9 @@ impl ResourceRegistry {
             return Some(RegisteredType::Template(resource_type.to_owned()));
         }
         let steps_left = steps_left.checked_sub(1)?;
+        if self.is_unusable_for(resource_type, resource_name) {
+            return None;
+        }
         let own = self.candidates(resource_type, resource_name).into_iter();
         let global = self.global.as_deref().into_iter();
         let global = global.flat_map(|global| {
@@ -200,6 +210,19 @@ impl ResourceRegistry {
             .collect()
     }
 
+    /// Python cannot look a type up past a section where a mapping belongs, nor past a mapping in place of a section.
+    fn is_unusable_for(&self, resource_type: &str, resource_name: Option<&str>) -> bool {
+        let of_resource = resource_name.and_then(|name| self.resource_sections()?.get(name));
+        let mut general = self.entries.iter();
+        matches!(of_resource, Some(Entry::Mapping(_)))
+            || general.any(|(name, entry)| match entry {
+                Entry::Section(section) => {
+                    !section.is_empty() && name != RESOURCES && (name == resource_type || name.ends_with('*'))
+                }
+                _ => false,
+            })
+    }
+
     fn resource_sections(&self) -> Option<&IndexMap<String, Entry>> {
         match self.entries.get(RESOURCES) {
             Some(Entry::Section(resources)) => Some(resources),
@@ -217,7 +240,18 @@ impl ResourceRegistry {
 
     /// Whether a resource is to stop at a hook.
     pub fn has_hook(&self, resource_name: &str, hook: &str) -> bool {
-        self.settings(resource_name, "hooks").contains(&hook)
+        self.settings(resource_name, HOOKS).contains(&hook)
+    }
+
+    /// The first hook that a resource is to stop at.
+    pub fn hook(&self, resource_name: &str) -> Option<&str> {
+        self.settings(resource_name, HOOKS).first().copied()
+    }
+
+    /// The first hook that a resource is to stop at when it is deleted, or when it is made or changed.
+    pub fn hook_of(&self, resource_name: &str, is_delete: bool) -> Option<&str> {
+        let hooks = self.settings(resource_name, HOOKS);
+        hooks.into_iter().find(|hook| hook.ends_with("-delete") == is_delete)
     }
 
     fn settings(&self, resource_name: &str, key: &str) -> Vec<&str> {
@@ -270,8 +304,14 @@ fn load_section(
             // A type whose name is that of a template stands for that template, whatever is written.
             let target = if is_template_name(key) {
                 Value::from(key.as_str())
-            } else {
+            } else if value.is_string() {
                 value.clone()
+            } else {
+                return Err(TemplateError::value_error(format!(
+                    "environment section \"resource_registry\": \"{key}\" must be the name of a type or a template, \
+                     not a {}",
+                    class_name(value)
+                )));
             };
             section.insert(key.clone(), Entry::Mapping(target));
         }
@@ -325,7 +365,7 @@ fn tuple_of(words: &[&str]) -> String {
 }
 
 fn is_hook(key: &str, value: &Value) -> Result<bool, TemplateError> {
-    if key != "hooks" {
+    if key != HOOKS {
         return Ok(false);
     }
     if names_only(value, &HOOK_TYPES) {
@@ -512,8 +552,62 @@ mod tests {
         }}));
         assert!(registry.has_hook("abc", "pre-update"));
         assert!(!registry.has_hook("b", "pre-update"));
-        assert!(registry.has_hook("x1", "pre-delete"));
+        assert_eq!(registry.hook("abc"), Some("pre-create"));
+        assert_eq!(registry.hook_of("abc", true), None);
+        assert_eq!(registry.hook("b"), None);
+        assert_eq!(registry.hook_of("x1", true), Some("pre-delete"));
+        assert_eq!(registry.hook_of("x1", false), None);
         assert_eq!(registry.restricted_actions("ab"), ["replace"]);
+    }
+
+    #[test]
+    fn what_maps_to_no_name_is_refused() {
+        let refused = [
+            json!({"X::Y": 5}),
+            json!({"X::Y": true}),
+            json!({"X::Y": []}),
+            json!({"X::Y": {"a": 5}}),
+            json!({"X::*": 5}),
+            json!({"base_url": 5}),
+            json!({"resources": 5}),
+            json!({"resources": []}),
+            json!({"resources": null}),
+            json!({"resources": "x"}),
+            json!({"resources": {"a": 5}}),
+            json!({"resources": {"a": {"OS::Heat::None": 5}}}),
+        ];
+        for value in refused {
+            let loaded = ResourceRegistry::default().load(value.as_object().unwrap());
+            let text = loaded.map_err(|error| error.to_string());
+            assert!(
+                text.as_ref().is_err_and(|text| text.contains("resource_registry")),
+                "{value}: {text:?}"
+            );
+        }
+        let accepted = [
+            json!({"x.yaml": 5}),
+            json!({"base_url": "http://x"}),
+            json!({"X": {}}),
+            json!({"resources": {"a": null}}),
+            json!({"resources": {"a": {"hooks": []}}}),
+            json!({"resources": {"hooks": "pre-create"}}),
+        ];
+        for value in accepted {
+            registry(value);
+        }
+    }
+
+    #[test]
+    fn a_section_in_place_of_a_mapping_hides_the_type() {
+        let resolves = |value: Value, name: &str| {
+            let found = registry(value).resolve(name, Some("a"), &is_plugin);
+            found.is_ok()
+        };
+        assert!(!resolves(json!({"OS::Heat::None": {"a": "b"}}), "OS::Heat::None"));
+        assert!(resolves(json!({"OS::Heat::None": {"a": "b"}}), "OS::Heat::Value"));
+        assert!(!resolves(json!({"X*": {"a": "b"}}), "OS::Heat::None"));
+        assert!(!resolves(json!({"resources": {"a": "x"}}), "OS::Heat::None"));
+        assert!(resolves(json!({"resources": {"b": "x"}}), "OS::Heat::None"));
     }
 
     #[test]
