@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use lapin::BasicProperties;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
 use super::compression::{self, Undecodable};
 use super::version;
@@ -12,6 +13,10 @@ use crate::python::json_reader::{JsonError, loads};
 const VERSION_KEY: &str = "oslo.version";
 const MESSAGE_KEY: &str = "oslo.message";
 const ENVELOPE_VERSION: &str = "2.0";
+
+/// Bodies up to this many bytes are read in less than a millisecond or two.
+const READ_AT_ONCE: usize = 128 * 1024;
+static LARGE_BODIES: Semaphore = Semaphore::const_new(2);
 
 /// Why a body is no message.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +33,8 @@ pub(super) enum Unreadable {
     MessageNotText,
     #[error("its envelope has version {0}, and we read 2.0")]
     UnknownEnvelope(String),
+    #[error("reading it broke off")]
+    BrokeOff,
 }
 
 /// Puts a message into its envelope.
@@ -48,6 +55,31 @@ pub(super) fn read(body: &[u8], properties: &BasicProperties, limit: usize) -> R
     match compression::header(properties) {
         None => open(body, limit),
         Some(name) => open(&compression::undo(&name, body, limit)?, limit),
+    }
+}
+
+/// As [`read`]. A large body is read aside, for reading takes seconds then in which this thread would serve nobody; and
+/// few of them at a time, for what is read takes many times the body's memory. The body is left as it was.
+pub(super) async fn read_aside(
+    body: &mut Vec<u8>,
+    properties: &BasicProperties,
+    limit: usize,
+) -> Result<Map<String, Value>, Unreadable> {
+    if body.len() <= READ_AT_ONCE {
+        return read(body, properties, limit);
+    }
+    let _place = LARGE_BODIES.acquire().await;
+    let (taken, properties) = (std::mem::take(body), properties.clone());
+    let reading = tokio::task::spawn_blocking(move || {
+        let message = read(&taken, &properties, limit);
+        (message, taken)
+    });
+    match reading.await {
+        Ok((message, taken)) => {
+            *body = taken;
+            message
+        }
+        Err(_) => Err(Unreadable::BrokeOff),
     }
 }
 

@@ -304,9 +304,9 @@ async fn give_back(delivery: &Delivery) {
 }
 
 /// One delivery from its arrival to its reply.
-async fn handle(shared: Arc<Shared>, delivery: Delivery, place: OwnedSemaphorePermit) {
+async fn handle(shared: Arc<Shared>, mut delivery: Delivery, place: OwnedSemaphorePermit) {
     let settlement = Settlement::new(delivery.acker.clone());
-    let Some(incoming) = read(&shared, &delivery, &settlement).await else {
+    let Some(incoming) = read(&shared, &mut delivery, &settlement).await else {
         return;
     };
     let unique_id = incoming
@@ -360,9 +360,9 @@ async fn handle(shared: Arc<Shared>, delivery: Delivery, place: OwnedSemaphorePe
 }
 
 /// Takes the request out of a frame. A frame that holds none is logged and dropped; nobody else can do more with it.
-async fn read(shared: &Shared, delivery: &Delivery, settlement: &Settlement) -> Option<Incoming> {
+async fn read(shared: &Shared, delivery: &mut Delivery, settlement: &Settlement) -> Option<Incoming> {
     let limit = shared.bus.options().max_frame_bytes;
-    let message = envelope::read(&delivery.data, &delivery.properties, limit);
+    let message = envelope::read_aside(&mut delivery.data, &delivery.properties, limit).await;
     let message = match message {
         Ok(message) => message,
         Err(error) => {
@@ -375,6 +375,7 @@ async fn read(shared: &Shared, delivery: &Delivery, settlement: &Settlement) -> 
         Ok(incoming) => Some(incoming),
         Err(malformed) => {
             tracing::error!(
+                exchange = delivery.exchange.as_str(),
                 routing_key = delivery.routing_key.as_str(),
                 tag = delivery.delivery_tag,
                 unique_id = malformed.unique_id,
@@ -396,6 +397,7 @@ async fn read(shared: &Shared, delivery: &Delivery, settlement: &Settlement) -> 
 
 fn log_unreadable(delivery: &Delivery, error: &envelope::Unreadable) {
     tracing::error!(
+        exchange = delivery.exchange.as_str(),
         routing_key = delivery.routing_key.as_str(),
         tag = delivery.delivery_tag,
         error = error as &dyn std::error::Error,
