@@ -39,6 +39,8 @@ pub enum EngineError {
     Cloud(#[from] TransportSetupError),
     #[error("the policy file cannot be used")]
     Policy(#[from] PolicyFileError),
+    #[error("the timer of the service report broke off")]
+    NoReports,
 }
 
 /// Serve until the order to stop.
@@ -95,10 +97,10 @@ async fn take_part(daemon: &Daemon, services: &Services, servers: &Servers) -> R
         None => return Ok(Some(row)),
     }
     daemon.ready();
-    let reports = daemon.shutdown.spawn(row.clone().keep_up(stop.clone()));
-    stop.cancelled().await;
-    if reports.await.is_err() {
-        tracing::error!("the timer of the service report broke off");
+    // Without its reports the others would soon take this engine for dead, and what it works on from it.
+    if daemon.shutdown.spawn(row.clone().keep_up(stop.clone())).await.is_err() {
+        row.leave().await;
+        return Err(EngineError::NoReports);
     }
     Ok(Some(row))
 }

@@ -9,6 +9,9 @@ use serde::Deserialize;
 use super::option::*;
 use super::typed::{self, Limit};
 
+/// In seconds.
+const A_YEAR: i64 = 31_536_000;
+
 pub const OPTIONS: &[OptionSpec] = &[
     hostname("host"),
     // Stacks and their limits.
@@ -36,7 +39,7 @@ pub const OPTIONS: &[OptionSpec] = &[
     integer("error_wait_time", "240"),
     integer("engine_life_check_timeout", "2"),
     integer("max_interface_check_attempts", "10").min(1).handed_over(),
-    integer("periodic_interval", "60"),
+    integer("periodic_interval", "60").min(1).max(A_YEAR),
     number("template_fetch_timeout", "60").min(0).handed_over(),
     number("metadata_put_timeout", "60").min(0).handed_over(),
     // What is kept, and how.
