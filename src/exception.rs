@@ -24,6 +24,22 @@ pub trait RemoteException: std::error::Error {
     }
 }
 
+/// An error and what led to it, on one line, for logs and terminals. An error that only passes another one on, or ends
+/// with its text, is not told twice.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.ends_with(&more) {
+            text.push_str(": ");
+            text.push_str(&more);
+        }
+        cause = error.source();
+    }
+    text
+}
+
 /// The keyword arguments of an exception that names a place (`StackValidationFailed`, `ResourceFailure`).
 ///
 /// Its class keeps them in the shape in which it joins them; a caller that builds it anew therefore shows one colon more
@@ -41,4 +57,28 @@ pub fn located_keywords(error: &str, dotted_path: &str, message: &str) -> Map<St
     keywords.insert("path".to_owned(), Value::String(with_colon(dotted_path)));
     keywords.insert("message".to_owned(), Value::String(message.to_owned()));
     keywords
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    enum Error {
+        #[error("no connection")]
+        Plain(#[source] std::io::Error),
+        #[error("no connection: {0}")]
+        Telling(#[source] std::io::Error),
+        #[error("{0}")]
+        Passing(#[source] Box<Error>),
+    }
+
+    #[test]
+    fn nothing_is_told_twice() {
+        let cause = || std::io::Error::other("refused");
+        for error in [Error::Plain(cause()), Error::Telling(cause())] {
+            assert_eq!(chain(&error), "no connection: refused");
+            assert_eq!(chain(&Error::Passing(Box::new(error))), "no connection: refused");
+        }
+    }
 }

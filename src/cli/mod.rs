@@ -11,6 +11,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use arguments::Arguments;
 
+use crate::exception::chain;
 use crate::settings::SettingsError;
 
 /// It ended as it was told to.
@@ -45,5 +46,5 @@ fn complain_of_all(problems: Vec<SettingsError>) {
 
 /// One line on stderr: what failed, and why, down to the first cause.
 fn complain(error: anyhow::Error) {
-    let _ = writeln!(std::io::stderr(), "heat-engine-rs: {error:#}");
+    let _ = writeln!(std::io::stderr(), "heat-engine-rs: {}", chain(error.as_ref()));
 }

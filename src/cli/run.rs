@@ -1,6 +1,7 @@
 //! The default verb: be an engine until told to stop.
 
-use crate::daemon::{self, first_steps};
+use crate::daemon::logging::output;
+use crate::daemon::{self, DaemonError, first_steps};
 use crate::settings::SettingsSources;
 
 pub fn main(sources: SettingsSources) -> u8 {
@@ -9,8 +10,11 @@ pub fn main(sources: SettingsSources) -> u8 {
         super::complain_of_all(reading.problems);
         return super::UNUSABLE;
     }
+    let log_is_on_stderr = output::is_on_stderr(&reading.settings.logging);
     match daemon::run(reading.settings, sources) {
         Ok(()) => super::DONE,
+        // The log has told of it.
+        Err(DaemonError::Engine(_)) if log_is_on_stderr => super::FAILED,
         Err(error) => {
             super::complain(error.into());
             super::FAILED

@@ -9,6 +9,7 @@ use tokio_util::task::TaskTracker;
 use super::Daemon;
 use super::database_watch::DatabaseWatch;
 use super::global_environment;
+use super::memory;
 use super::service_row::ServiceRow;
 use super::vitals::Vitals;
 use crate::clock::Clock;
@@ -109,6 +110,8 @@ fn watch_over(daemon: &Daemon, services: &Services, vitals: &Vitals) {
     let stop = daemon.shutdown.soft().clone();
     let looks = vitals.database.clone().look_regularly(services.store.clone(), stop);
     daemon.shutdown.spawn(looks);
+    let stop = daemon.shutdown.soft().clone();
+    daemon.shutdown.spawn(memory::give_back_regularly(stop));
     let vitals = vitals.clone();
     daemon.watch(move || vitals.stuck_parts());
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::logging;
 use crate::cloud;
+use crate::exception::chain;
 use crate::identity::policy::ResourcePolicy;
 use crate::messaging::{self, Options, SetupError};
 use crate::settings::clients::SERVICES;
@@ -87,6 +88,9 @@ fn set_up_clients(settings: &Settings, findings: &mut Findings) {
     let mut told = BTreeSet::new();
     for service in SERVICES {
         let client = settings.clients.for_service(service);
+        if client.ca_file.is_none() && client.cert_file.is_none() && client.key_file.is_none() {
+            continue;
+        }
         let Err(error) = cloud::check_client(&client) else {
             continue;
         };
@@ -126,16 +130,4 @@ fn read_policy(settings: &Settings, findings: &mut Findings) {
             .problems
             .push(settings.refusal(GROUP, "policy_dirs", chain(&error)));
     }
-}
-
-/// An error and what led to it, on one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

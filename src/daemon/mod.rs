@@ -10,6 +10,7 @@ pub mod first_steps;
 pub mod global_environment;
 pub mod lifecycle;
 pub mod logging;
+pub mod memory;
 pub mod service_row;
 pub mod signals;
 pub mod systemd;

@@ -25,6 +25,9 @@ const TCP_AND_TLS_PATIENCE: Duration = Duration::from_secs(10);
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(20);
 /// lapin tells of a lost connection by an event; this look is for the case that it does not.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// lapin keeps buffers for 32 frames each way and connection. With the broker's own 128 kB that would be half of what an
+/// idle engine needs; a larger message takes a few frames more.
+const FRAME_BYTES: u32 = 32 * 1024;
 /// For this long the same fault is not told again.
 const TOLD_FOR: Duration = Duration::from_secs(10);
 
@@ -302,6 +305,7 @@ impl Supervisor {
             },
             vhost: self.virtual_host.clone(),
             query: AMQPQueryString {
+                frame_max: Some(FRAME_BYTES),
                 heartbeat: Some(u16::try_from(heartbeat).unwrap_or(u16::MAX)),
                 auth_mechanism: Some(match self.rabbit.rabbit_login_method {
                     LoginMethod::Plain => SASLMechanism::Plain,

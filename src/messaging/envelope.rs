@@ -83,6 +83,39 @@ pub(super) async fn read_aside(
     }
 }
 
+/// By what a frame can be found again in the logs of its sender.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Ids {
+    pub(super) unique_id: Option<String>,
+    pub(super) message_id: Option<String>,
+}
+
+/// The ids of a frame that cannot be read, if they can be made out in it.
+pub(super) fn ids_of_unreadable(body: &[u8]) -> Ids {
+    Ids {
+        unique_id: id_after(body, b"_unique_id"),
+        message_id: id_after(body, b"_msg_id"),
+    }
+}
+
+/// The id behind a key, whether the message is text in an envelope (and its quotes have backslashes) or not.
+/// oslo.messaging writes its keys behind the arguments, where a tenant's data could hold the same word.
+fn id_after(body: &[u8], key: &[u8]) -> Option<String> {
+    const LONGEST: usize = 64;
+    let behind = memchr::memmem::rfind(body, key)? + key.len();
+    let is_id = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'-';
+    let rest = body.get(behind..)?;
+    let separator = rest.iter().take_while(|byte| b"\\\": ".contains(byte)).count();
+    let id: Vec<u8> = rest[separator..]
+        .iter()
+        .take_while(is_id)
+        .take(LONGEST)
+        .copied()
+        .collect();
+    let is_text = rest[..separator].ends_with(b"\"");
+    String::from_utf8(id).ok().filter(|id| is_text && !id.is_empty())
+}
+
 /// A body without an envelope is a message itself.
 fn open(body: &[u8], limit: usize) -> Result<Map<String, Value>, Unreadable> {
     if body.len() > limit {
@@ -167,7 +200,36 @@ mod tests {
 
     #[test]
     fn depth_has_a_limit() {
-        let deep = format!(r#"{{"a": {}1{}}}"#, "[".repeat(100_000), "]".repeat(100_000));
-        assert!(open(deep.as_bytes(), deep.len()).is_err());
+        let nested = |levels: usize| {
+            let inside = levels - 1;
+            format!(r#"{{"a": {}1{}}}"#, "[".repeat(inside), "]".repeat(inside))
+        };
+        let read = |text: String| open(text.as_bytes(), text.len());
+        assert!(read(nested(500)).is_ok());
+        assert!(read(nested(501)).is_err());
+        assert!(read(nested(100_000)).is_err());
+    }
+
+    #[rstest]
+    #[case::cut_off(
+        r#"{"method": "m", "args": {}, "_unique_id": "1a-2b", "_msg_id": "3c"#,
+        Some("1a-2b"),
+        Some("3c")
+    )]
+    #[case::in_an_envelope(
+        r#"{"oslo.version": "9", "oslo.message": "{\"_unique_id\": \"1a\"}"}"#,
+        Some("1a"),
+        None
+    )]
+    #[case::a_tenants(r#"{"args": {"_msg_id": "no"}, "_msg_id": "yes""#, None, Some("yes"))]
+    #[case::no_text(r#"{"_unique_id": null, "_msg_id": 7}"#, None, None)]
+    #[case::at_the_end(r#"{"_unique_id"#, None, None)]
+    #[case::nothing("", None, None)]
+    fn ids_are_made_out(#[case] body: &str, #[case] unique_id: Option<&str>, #[case] message_id: Option<&str>) {
+        let ids = ids_of_unreadable(body.as_bytes());
+        assert_eq!(
+            (ids.unique_id.as_deref(), ids.message_id.as_deref()),
+            (unique_id, message_id)
+        );
     }
 }

@@ -143,10 +143,12 @@ impl Reader {
         let reply = match envelope::read(&delivery.data, &delivery.properties, self.max_frame_bytes) {
             Ok(reply) => reply,
             Err(error) => {
-                let error = &error as &dyn std::error::Error;
+                let ids = envelope::ids_of_unreadable(&delivery.data);
                 tracing::error!(
-                    error,
+                    error = &error as &dyn std::error::Error,
                     tag = delivery.delivery_tag,
+                    bytes = delivery.data.len(),
+                    message_id = ids.message_id,
                     "dropped a reply that cannot be read"
                 );
                 return;

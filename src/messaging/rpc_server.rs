@@ -396,10 +396,14 @@ async fn read(shared: &Shared, delivery: &mut Delivery, settlement: &Settlement)
 }
 
 fn log_unreadable(delivery: &Delivery, error: &envelope::Unreadable) {
+    let ids = envelope::ids_of_unreadable(&delivery.data);
     tracing::error!(
         exchange = delivery.exchange.as_str(),
         routing_key = delivery.routing_key.as_str(),
         tag = delivery.delivery_tag,
+        bytes = delivery.data.len(),
+        unique_id = ids.unique_id,
+        message_id = ids.message_id,
         error = error as &dyn std::error::Error,
         "dropped a frame that cannot be read"
     );

@@ -18,7 +18,7 @@ pub struct JsonError {
     pub offset: usize,
 }
 
-/// CPython gives up near a thousand.
+/// Levels of maps and lists. CPython gives up near a thousand.
 const DEEPEST_NESTING: usize = 500;
 
 /// `json.loads(text)`.
@@ -73,10 +73,8 @@ impl Reader<'_> {
     }
 
     fn read_value(&mut self, depth: usize) -> Result<Value, JsonError> {
-        if depth > DEEPEST_NESTING {
-            return Err(self.error("Nested too deeply"));
-        }
         match self.peek() {
+            Some(b'{' | b'[') if depth == DEEPEST_NESTING => Err(self.error("Nested too deeply")),
             Some(b'"') => self.read_string().map(Value::String),
             Some(b'{') => self.read_object(depth),
             Some(b'[') => self.read_array(depth),

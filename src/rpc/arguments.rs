@@ -65,6 +65,15 @@ impl Arguments {
         Self(given)
     }
 
+    pub fn all(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// What was given, which may be large, without a copy; null for an argument that is absent.
+    pub fn take(&mut self, name: &str) -> Value {
+        self.0.get_mut(name).map(Value::take).unwrap_or_default()
+    }
+
     /// What was given; `None` for an argument that is absent or null.
     pub fn value(&self, name: &str) -> Option<&Value> {
         self.0.get(name).filter(|value| !value.is_null())

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use super::arguments::{Arguments, Signature};
 use super::call::{Call, Engine};
@@ -128,88 +128,122 @@ impl Dispatch for Engine {
         method(name).is_some() || HANDED_OVER.binary_search(&name).is_ok()
     }
 
-    async fn call(&self, request: Request) -> Result<Answer, Fault> {
-        let is_better_elsewhere = BETTER_ANSWERED_BY_PYTHON.contains(&request.method.as_str());
-        if is_better_elsewhere && self.is_handed_over(&request, &"it may have more to tell").await {
-            return Ok(Answer::HandedOver);
-        }
-        let outcome = match method(&request.method) {
-            Some(method) => self.serve(method, &request).await,
-            None => Err(NotServed::Feature(format!("Method {}", request.method)).into()),
-        };
-        match outcome {
-            Ok(value) => Ok(Answer::Value(value)),
-            Err(RequestError::NotServed(what)) => self.hand_over(&request, what).await,
-            Err(error) => Err(self.refuse(&request.method, error)),
+    async fn call(&self, mut request: Request) -> Result<Answer, Fault> {
+        let new_request_id = || format!("req-{}", self.services().clock.new_uuid());
+        let context = RequestContext::from_wire(&request.context, new_request_id);
+        let span = context.as_ref().map_or_else(|_| Span::none(), RequestContext::span);
+        let arguments = Arguments::new(std::mem::take(&mut request.arguments));
+        let about = About::new(&request, &arguments);
+        let context = context.map_err(|error| RequestError::ValueError(error.to_string()));
+        self.answer(&request, &about, context, arguments).instrument(span).await
+    }
+}
+
+/// What a line in the log says of a request besides its id.
+struct About {
+    method: String,
+    stack: Option<String>,
+}
+
+impl About {
+    fn new(request: &Request, arguments: &Arguments) -> Self {
+        let identity = arguments
+            .value("stack_identity")
+            .and_then(|identity| identity.get("stack_name"));
+        let stack = arguments.value("stack_name").or(identity).and_then(Value::as_str);
+        Self {
+            method: request.method.clone(),
+            stack: stack.map(str::to_owned),
         }
     }
 }
 
 impl Engine {
-    async fn serve(&self, method: &Method, request: &Request) -> Result<Value, RequestError> {
-        method
-            .signature
-            .check(&format!("EngineService.{}", method.name), &request.arguments)?;
-        let new_request_id = || format!("req-{}", self.services().clock.new_uuid());
-        let context = RequestContext::from_wire(&request.context, new_request_id)
-            .map_err(|error| RequestError::ValueError(error.to_string()))?;
-        let span = context.span();
-        let call = Call {
-            context,
-            arguments: Arguments::new(request.arguments.clone()),
+    async fn answer(
+        &self,
+        request: &Request,
+        about: &About,
+        context: Result<RequestContext, RequestError>,
+        arguments: Arguments,
+    ) -> Result<Answer, Fault> {
+        let is_better_elsewhere = BETTER_ANSWERED_BY_PYTHON.contains(&request.method.as_str());
+        if is_better_elsewhere && self.is_handed_over(request, about, &"it may have more to tell").await {
+            return Ok(Answer::HandedOver);
+        }
+        let outcome = match method(&request.method) {
+            Some(method) => self.serve(method, context, arguments).await,
+            None => Err(NotServed::Feature(format!("Method {}", request.method)).into()),
         };
-        (method.handler)(self, call).instrument(span).await
-    }
-
-    /// The next engine answers the caller; where there is none, the caller learns what is missing.
-    async fn hand_over(&self, request: &Request, what: NotServed) -> Result<Answer, Fault> {
-        match self.is_handed_over(request, &what).await {
-            true => Ok(Answer::HandedOver),
-            false => self.without_engine(&request.method, what),
+        match outcome {
+            Ok(value) => Ok(Answer::Value(value)),
+            Err(RequestError::NotServed(what)) => self.hand_over(request, about, what).await,
+            Err(error) => Err(refuse(about, error)),
         }
     }
 
-    async fn is_handed_over(&self, request: &Request, why: &(dyn Display + Sync)) -> bool {
+    async fn serve(
+        &self,
+        method: &Method,
+        context: Result<RequestContext, RequestError>,
+        arguments: Arguments,
+    ) -> Result<Value, RequestError> {
+        method
+            .signature
+            .check(&format!("EngineService.{}", method.name), arguments.all())?;
+        let call = Call {
+            context: context?,
+            arguments,
+        };
+        (method.handler)(self, call).await
+    }
+
+    /// The next engine answers the caller; where there is none, the caller learns what is missing.
+    async fn hand_over(&self, request: &Request, about: &About, what: NotServed) -> Result<Answer, Fault> {
+        match self.is_handed_over(request, about, &what).await {
+            true => Ok(Answer::HandedOver),
+            false => without_engine(about, what),
+        }
+    }
+
+    async fn is_handed_over(&self, request: &Request, about: &About, why: &(dyn Display + Sync)) -> bool {
+        let About { method, stack } = about;
         match self.handover.request(&request.frame).await {
             Ok(Handed::Over) => {
-                tracing::info!(method = request.method, "handed to a Python engine: {why}");
+                tracing::info!(method, stack, "handed to a Python engine: {why}");
                 true
             }
             Ok(Handed::NoEngine) => false,
             Err(error) => {
-                tracing::error!(
-                    method = request.method,
-                    error = &error as &dyn std::error::Error,
-                    "cannot hand the request to a Python engine"
-                );
+                let error = &error as &dyn std::error::Error;
+                tracing::error!(method, stack, error, "cannot hand the request to a Python engine");
                 false
             }
         }
     }
+}
 
-    /// What the oracle says where it does not have a type either: it finds that out while it checks a stack.
-    fn without_engine(&self, method: &str, what: NotServed) -> Result<Answer, Fault> {
-        let error = match (&what, method) {
-            (NotServed::ResourceType(_), "validate_template") => {
-                return Ok(Answer::Value(templates::unknown_type_result(&what)));
-            }
-            (
-                NotServed::ResourceType(_),
-                "create_stack" | "preview_stack" | "preview_update_stack" | "update_stack",
-            ) => RequestError::invalid_stack(what.to_string()),
-            _ => what.into(),
-        };
-        Err(self.refuse(method, error))
-    }
-
-    fn refuse(&self, method: &str, error: RequestError) -> Fault {
-        if error.is_expected() {
-            tracing::info!(method, "refused: {error}");
-        } else {
-            tracing::error!(method, error = %error.chain(), "the request failed");
+/// What the oracle says where it does not have a type either: it finds that out while it checks a stack.
+fn without_engine(about: &About, what: NotServed) -> Result<Answer, Fault> {
+    let error = match (&what, about.method.as_str()) {
+        (NotServed::ResourceType(_), "validate_template") => {
+            return Ok(Answer::Value(templates::unknown_type_result(&what)));
         }
-        error.into()
+        (NotServed::ResourceType(_), "create_stack" | "preview_stack" | "preview_update_stack" | "update_stack") => {
+            RequestError::invalid_stack(what.to_string())
+        }
+        _ => what.into(),
+    };
+    Err(refuse(about, error))
+}
+
+/// A mistake of the caller's is their business, and no error of ours.
+fn refuse(About { method, stack }: &About, error: RequestError) -> Fault {
+    if error.is_expected() {
+        tracing::info!(method, stack, "refused: {error}");
+    } else {
+        tracing::error!(method, stack, error = %error.chain(), "the request failed");
     }
+    error.into()
 }
 
 #[cfg(test)]

@@ -1,11 +1,9 @@
 //! Why a request has no result, and what its caller is told.
 
-use std::error::Error as _;
-
 use serde_json::{Map, Value};
 
 use super::exception_formats;
-use crate::exception::{RemoteException, located_keywords};
+use crate::exception::{RemoteException, chain, located_keywords};
 use crate::messaging::{Exception, Fault};
 use crate::python::literal::Literal;
 use crate::store::StoreError;
@@ -50,7 +48,7 @@ pub enum RequestError {
     /// A resource type or method that this engine does not have; another engine may.
     #[error("{0}")]
     NotServed(NotServed),
-    #[error("the database failed")]
+    #[error("{}", .0.for_users())]
     Store(#[source] StoreError),
     /// What a lower room says, in its own words.
     #[error("{0}")]
@@ -123,21 +121,10 @@ impl RequestError {
 
     /// The error and what led to it, for the log.
     pub fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = match self {
-            Self::Lower(error) => error.source(),
-            other => other.source(),
-        };
-        while let Some(error) = cause {
-            let more = error.to_string();
-            // An error that only passes another one on says the same as that.
-            if !text.ends_with(&more) {
-                text.push_str(": ");
-                text.push_str(&more);
-            }
-            cause = error.source();
+        match self {
+            Self::Lower(error) => chain(&**error),
+            other => chain(other),
         }
-        text
     }
 
     fn keywords(&self, message: &str) -> Map<String, Value> {
@@ -177,7 +164,7 @@ impl RequestError {
     pub fn is_expected(&self) -> bool {
         match self {
             Self::Lower(error) => error.class_name() != "Error" && BUILT_BY_CALLERS.contains(&error.module()),
-            Self::Store(_) => false,
+            Self::Store(error) => error.is_of_the_users_making(),
             _ => true,
         }
     }

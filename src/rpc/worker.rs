@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use super::arguments::{Arguments, Signature};
 use super::error::{NotServed, RequestError};
-use super::handover::{Handed, Handover};
+use super::handover::{Handed, Handover, HandoverError};
 use crate::convergence::engine::Convergence;
 use crate::convergence::operation::Receipt;
 use crate::convergence::request::{CheckRequest, Checked};
+use crate::exception::chain;
 use crate::identity::RequestContext;
 use crate::messaging;
 use crate::messaging::{Answer, Dispatch, Fault, Request};
@@ -79,50 +80,61 @@ impl Dispatch for Worker {
         METHODS.iter().any(|(name, _)| *name == method)
     }
 
-    async fn call(&self, request: Request) -> Result<Answer, Fault> {
-        self.work(&request).await.map_err(|error| {
-            tracing::error!(method = request.method, error = %error.chain(), "the work failed");
-            Fault::from(error)
-        })
+    async fn call(&self, mut request: Request) -> Result<Answer, Fault> {
+        let new_request_id = || format!("req-{}", self.convergence.services.clock.new_uuid());
+        let context = RequestContext::from_wire(&request.context, new_request_id);
+        let span = context.as_ref().map_or_else(|_| Span::none(), RequestContext::span);
+        let arguments = Arguments::new(std::mem::take(&mut request.arguments));
+        let working = async {
+            let worked = match context {
+                Ok(context) => self.work(&request, arguments, &context).await,
+                Err(error) => Err(RequestError::ValueError(error.to_string())),
+            };
+            worked.map_err(|error| {
+                let (method, unique_id) = (&request.method, &request.unique_id);
+                tracing::error!(method, unique_id, error = %error.chain(), "the work failed");
+                Fault::from(error)
+            })
+        };
+        working.instrument(span).await
     }
 }
 
 impl Worker {
-    async fn work(&self, request: &Request) -> Result<Answer, RequestError> {
+    async fn work(
+        &self,
+        request: &Request,
+        arguments: Arguments,
+        context: &RequestContext,
+    ) -> Result<Answer, RequestError> {
         let Some((name, signature)) = METHODS.iter().find(|(name, _)| *name == request.method) else {
             return Err(RequestError::TypeError(format!(
                 "{} is no method of a worker",
                 request.method
             )));
         };
-        signature.check(&format!("WorkerService.{name}"), &request.arguments)?;
-        let arguments = Arguments::new(request.arguments.clone());
+        signature.check(&format!("WorkerService.{name}"), arguments.all())?;
         match *name {
             CANCEL => {
                 self.convergence.running.cancel(arguments.required_text("stack_id")?);
                 Ok(Answer::Value(Value::Null))
             }
-            CHECK => self.check(request, &arguments).await,
+            CHECK => self.check(request, check_request(arguments)?, context).await,
             _ => self.hand_over(request, "snapshots").await,
         }
     }
 
-    async fn check(&self, request: &Request, arguments: &Arguments) -> Result<Answer, RequestError> {
-        let clock = &self.convergence.services.clock;
-        let new_request_id = || format!("req-{}", clock.new_uuid());
-        let context = RequestContext::from_wire(&request.context, new_request_id)
-            .map_err(|error| RequestError::ValueError(error.to_string()))?;
-        let check = check_request(arguments)?;
+    async fn check(
+        &self,
+        request: &Request,
+        check: CheckRequest,
+        context: &RequestContext,
+    ) -> Result<Answer, RequestError> {
         let receipt = Delivery(request.receipt());
-        let span = context.span();
-        let checked = self
-            .convergence
-            .check_resource(&context, &check, &receipt)
-            .instrument(span)
-            .await;
-        let checked = match checked {
+        let checked = match self.convergence.check_resource(context, &check, &receipt).await {
             Err(error) if error.is_outage() => {
-                tracing::warn!(node = %check.node, error = %error, "put back until the outage is over");
+                // The outage itself is told where it is watched; every message that meets it need not.
+                tracing::debug!(node = %check.node, error = %chain(&error), "put back until the outage is over");
                 tokio::time::sleep(OUTAGE_PAUSE).await;
                 request.requeue().await;
                 return Ok(Answer::HandedOver);
@@ -138,18 +150,10 @@ impl Worker {
                 }
                 Ok(Handed::NoEngine) => {
                     let failure = Failure::terminal("EntityNotFound", reason);
-                    self.convergence.fail_unserved(&context, &check, &failure).await?;
+                    self.convergence.fail_unserved(context, &check, &failure).await?;
                     Ok(Answer::Value(Value::Null))
                 }
-                Err(error) => {
-                    // The frame is still ours and unanswered: another engine, or we in a while, may have more luck.
-                    tracing::error!(
-                        error = &error as &dyn std::error::Error,
-                        "cannot hand the work over; put back"
-                    );
-                    request.requeue().await;
-                    Ok(Answer::HandedOver)
-                }
+                Err(error) => Ok(put_back(request, &error).await),
             },
         }
     }
@@ -158,19 +162,22 @@ impl Worker {
         match self.handover.work(&request.frame).await {
             Ok(Handed::Over) => Ok(Answer::HandedOver),
             Ok(Handed::NoEngine) => Err(NotServed::Feature(format!("Work on {what}")).into()),
-            Err(error) => {
-                tracing::error!(
-                    error = &error as &dyn std::error::Error,
-                    "cannot hand the work over; put back"
-                );
-                request.requeue().await;
-                Ok(Answer::HandedOver)
-            }
+            Err(error) => Ok(put_back(request, &error).await),
         }
     }
 }
 
-fn check_request(arguments: &Arguments) -> Result<CheckRequest, RequestError> {
+/// The frame is still ours and unanswered: another engine, or we in a while, may have more luck.
+async fn put_back(request: &Request, error: &HandoverError) -> Answer {
+    tracing::error!(
+        error = error as &dyn std::error::Error,
+        "cannot hand the work over; put back"
+    );
+    request.requeue().await;
+    Answer::HandedOver
+}
+
+fn check_request(mut arguments: Arguments) -> Result<CheckRequest, RequestError> {
     let is_snapshot = arguments.text("node_type")? == Some("snapshot");
     let id = arguments.value("resource_id");
     let subject = match is_snapshot {
@@ -184,8 +191,8 @@ fn check_request(arguments: &Arguments) -> Result<CheckRequest, RequestError> {
             is_update: arguments.flag("is_update", false),
         },
         traversal: arguments.required_text("current_traversal")?.to_owned(),
-        input_data: arguments.value("data").cloned().unwrap_or_default(),
-        adopt_stack_data: arguments.value("adopt_stack_data").cloned().unwrap_or_default(),
+        input_data: arguments.take("data"),
+        adopt_stack_data: arguments.take("adopt_stack_data"),
         converge: arguments.flag("converge", false),
         skip_propagate: arguments.flag("skip_propagate", false),
         accumulated_failures: arguments.map("accumulated_failures")?.cloned(),
@@ -209,7 +216,7 @@ mod tests {
             unreachable!()
         };
         METHODS[0].1.check("WorkerService.check_resource", &arguments).unwrap();
-        let check = check_request(&Arguments::new(arguments)).unwrap();
+        let check = check_request(Arguments::new(arguments)).unwrap();
         assert_eq!(check.node, Node::update(6209));
         assert_eq!(check.input_data, json!({"input_data": {}}));
         assert!(check.adopt_stack_data.is_null() && check.accumulated_failures.is_none());

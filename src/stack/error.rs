@@ -16,7 +16,7 @@ use crate::template::{ResolveError, TemplateError};
 pub enum StackError {
     #[error("{0}")]
     Template(#[from] TemplateError),
-    #[error("the database failed")]
+    #[error("{}", .0.for_users())]
     Store(#[from] StoreError),
     #[error("{0}")]
     Cloud(#[from] CloudError),

@@ -52,6 +52,9 @@ pub async fn validate_resources(
     let session = services.cloud.session(context)?;
     let mut live = LiveStack::load(services, context, stack, Readers::ResourcesAndOutputs).await?;
     for resource in live.resources.values_mut() {
+        if thoroughness == Thoroughness::Full {
+            check_name(services, &resource.definition.name)?;
+        }
         let checked = validate_resource(definition, resource, &live.states, &session, thoroughness).await;
         match checked {
             Err(error)
@@ -62,6 +65,17 @@ pub async fn validate_resources(
         }
     }
     Ok(definition.validate_outputs(&live.states)?)
+}
+
+/// A name that no row can have would be found out only when the stack is stored already.
+fn check_name(services: &Services, name: &str) -> Result<(), StackError> {
+    const SHOWN: usize = 40;
+    services.store.check_name(name).map_err(|problem| {
+        let start: String = name.chars().take(SHOWN).collect();
+        let dots = if start.len() < name.len() { "…" } else { "" };
+        let message = format!("Invalid name for resource \"{start}{dots}\": {problem}.");
+        StackError::Refused(Failure::terminal("StackValidationFailed", message))
+    })
 }
 
 async fn validate_parameters(

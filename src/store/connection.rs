@@ -20,7 +20,7 @@ use super::probe::Probe;
 use super::rehearsal::{READ_ONLY, Rehearsal};
 use super::retry::{Retries, RetryLimits};
 use super::session::{Onlooker, Session};
-use super::text::Repertoire;
+use super::text::{Repertoire, UnstorableName};
 use crate::clock::Clock;
 use crate::journal::Journal;
 
@@ -94,6 +94,11 @@ impl Store {
 
     pub fn clock(&self) -> &Clock {
         &self.inner.clock
+    }
+
+    /// Whether rows can have this name, of a resource for example.
+    pub fn check_name(&self, name: &str) -> Result<(), UnstorableName> {
+        self.inner.repertoire.check_name(name)
     }
 
     /// Whether the database answers on a connection of the pool. Nothing is tried again.
@@ -359,8 +364,9 @@ async fn look_at_tables(connect_options: &MySqlConnectOptions) -> Result<Reperto
     .await?
     .flatten();
     connection.close().await?;
-    Ok(match character_set.as_deref() {
-        Some("utf8mb4") => Repertoire::Full,
-        _ => Repertoire::BasicPlane,
-    })
+    match character_set.as_deref() {
+        Some("utf8mb4") => Ok(Repertoire::Full),
+        Some(_) => Ok(Repertoire::BasicPlane),
+        None => Err(StoreError::NoTables),
+    }
 }

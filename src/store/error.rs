@@ -5,12 +5,17 @@ use sqlx::mysql::MySqlDatabaseError;
 use super::options::ConnectionStringError;
 
 /// Errors that say nothing about the work itself: the same unit may well succeed when it runs again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Transience {
+    #[error("deadlock in the database")]
     Deadlock,
+    #[error("a lock in the database was held for too long")]
     LockWait,
+    #[error("a row of the database changed after it was read")]
     ChangedRead,
+    #[error("the nodes of the database did not agree to a commit")]
     Certification,
+    #[error("no connection to the database")]
     LostConnection,
 }
 
@@ -20,7 +25,7 @@ pub enum StoreError {
     ConnectionString(#[from] ConnectionStringError),
     #[error("the database did not answer in time or is not reachable")]
     Unreachable(#[source] sqlx::Error),
-    #[error("the database refused the statement for the moment ({transience:?})")]
+    #[error("{transience}")]
     Transient {
         transience: Transience,
         #[source]
@@ -44,6 +49,8 @@ pub enum StoreError {
     UnknownFilter(String),
     #[error("the value of filter {0} is neither text, number, boolean nor a list of those")]
     FilterValue(String),
+    #[error("the database has no tables of Heat; `heat-manage db_sync` makes them")]
+    NoTables,
     #[error("the store is closed")]
     Closed,
     #[error("the database statement failed")]
@@ -57,6 +64,25 @@ impl StoreError {
             StoreError::Transient { transience, .. } => Some(*transience),
             StoreError::Unreachable(_) => Some(Transience::LostConnection),
             _ => None,
+        }
+    }
+
+    /// Whether a value that a user gave is the reason.
+    pub fn is_of_the_users_making(&self) -> bool {
+        matches!(self, StoreError::Unstorable(_))
+    }
+
+    /// What a user is told. A value that they gave and that the database cannot hold is theirs to change; all else is the
+    /// operator's, and in the log.
+    pub fn for_users(&self) -> String {
+        match self {
+            StoreError::Unstorable(source) => {
+                let reason = source
+                    .as_database_error()
+                    .map_or("it does not fit", |error| error.message());
+                format!("The database cannot store a value: {reason}")
+            }
+            _ => "the database failed".to_owned(),
         }
     }
 

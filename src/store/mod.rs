@@ -79,5 +79,6 @@ pub use stack_list::StackQuery;
 pub use stack_lock::StackLock;
 pub use swap::Swap;
 pub use sync_point::{NewSyncPoint, SyncPoint, SyncPointKey};
+pub use text::UnstorableName;
 pub use user_creds::{NewUserCreds, UserCreds};
 pub use value::SqlValue;

@@ -16,7 +16,32 @@ pub(super) enum Repertoire {
     Full,
 }
 
+/// What columns of names hold.
+const NAME_CHARACTERS: usize = 255;
+
+/// Why no row can have a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnstorableName {
+    #[error("it has {0} characters, and the database holds {NAME_CHARACTERS}")]
+    TooLong(usize),
+    #[error("the database cannot hold the character {0:?}")]
+    Character(char),
+}
+
 impl Repertoire {
+    pub fn check_name(self, name: &str) -> Result<(), UnstorableName> {
+        let length = name.chars().count();
+        let foreign = match self {
+            Repertoire::Full => None,
+            Repertoire::BasicPlane => name.chars().find(|character| *character > '\u{ffff}'),
+        };
+        match foreign {
+            Some(character) => Err(UnstorableName::Character(character)),
+            None if length > NAME_CHARACTERS => Err(UnstorableName::TooLong(length)),
+            None => Ok(()),
+        }
+    }
+
     /// A status reason for a TEXT column: cut at the column's size, on a character border.
     ///
     /// The write that stores a reason is most often also the one that gives up a lock, so it must not fail for the
@@ -99,6 +124,17 @@ mod tests {
             Repertoire::Full.event_reason(&"\u{e9}".repeat(300)),
             "\u{e9}".repeat(255)
         );
+    }
+
+    #[test]
+    fn a_name_fits_its_column() {
+        let longest = "\u{e9}".repeat(255);
+        assert_eq!(Repertoire::BasicPlane.check_name(&longest), Ok(()));
+        let too_long = Repertoire::Full.check_name(&format!("{longest}x"));
+        assert_eq!(too_long, Err(UnstorableName::TooLong(256)));
+        let foreign = Repertoire::BasicPlane.check_name("n\u{1f600}");
+        assert_eq!(foreign, Err(UnstorableName::Character('\u{1f600}')));
+        assert_eq!(Repertoire::Full.check_name("n\u{1f600}"), Ok(()));
     }
 
     #[test]

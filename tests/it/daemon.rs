@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -11,6 +12,7 @@ use serde_json::Value;
 use crate::lab::{Lab, TestDatabase, TestVhost};
 
 mod check_config;
+mod trouble;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_heat-engine-rs");
 /// Long enough for a loaded machine; nothing waits that long unless it fails.
@@ -53,27 +55,33 @@ impl Drop for Directory {
 /// An engine on a database and a vhost of its own, with a socket where systemd's would be.
 struct RunningEngine {
     child: Child,
-    notifications: UnixDatagram,
-    seen: Vec<String>,
+    /// What systemd was told.
+    notifications: Arc<Mutex<Vec<String>>>,
+    /// As many of them have been looked at.
+    looked_at: usize,
     configuration: PathBuf,
     log: PathBuf,
     _directory: Directory,
     database: TestDatabase,
-    _vhost: TestVhost,
+    vhost: TestVhost,
 }
 
 impl RunningEngine {
     fn start(hint: &str, extra_configuration: &str, extra_arguments: &[&str]) -> Self {
+        let mut engine = Self::launch(hint, extra_configuration, extra_arguments);
+        engine.wait_for("READY=1");
+        engine
+    }
+
+    /// As [`Self::start`], for an engine that will not become ready.
+    fn launch(hint: &str, extra_configuration: &str, extra_arguments: &[&str]) -> Self {
         let lab = Lab::get();
         let (database, vhost) = (lab.fresh_database(hint), lab.fresh_vhost(hint));
         let configuration = lab.write_heat_conf(&database, &vhost, extra_configuration);
         let directory = Directory::new(hint);
         let log = directory.0.join("engine.log");
         let socket = directory.0.join("notify");
-        let notifications = UnixDatagram::bind(&socket).expect("a socket for notifications");
-        notifications
-            .set_read_timeout(Some(Duration::from_secs(1)))
-            .expect("a timeout");
+        let notifications = listen(UnixDatagram::bind(&socket).expect("a socket for notifications"));
         let child = Command::new(PROGRAM)
             .args(["--config-file", &configuration.display().to_string()])
             .args(["--log-file", &log.display().to_string()])
@@ -83,31 +91,27 @@ impl RunningEngine {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program can be started");
-        let mut engine = RunningEngine {
+        RunningEngine {
             child,
             notifications,
-            seen: Vec::new(),
+            looked_at: 0,
             configuration,
             log,
             _directory: directory,
             database,
-            _vhost: vhost,
-        };
-        engine.wait_for("READY=1");
-        engine
+            vhost,
+        }
     }
 
-    /// Reads what systemd would be told until it is told `state`.
+    /// Waits until systemd is told `state`; what it was told before the last such wait does not count.
     fn wait_for(&mut self, state: &str) {
         let began = Instant::now();
-        let mut buffer = [0; 4096];
         while began.elapsed() < PATIENCE {
-            if let Ok(length) = self.notifications.recv(&mut buffer) {
-                let message = text(&buffer[..length]);
-                self.seen.push(message.clone());
-                if message.lines().any(|line| line.starts_with(state)) {
-                    return;
-                }
+            let notifications = self.notifications.lock().expect("no panic").clone();
+            let is_wanted = |message: &String| message.lines().any(|line| line.starts_with(state));
+            if let Some(place) = notifications[self.looked_at..].iter().position(is_wanted) {
+                self.looked_at += place + 1;
+                return;
             }
             if let Some(status) = self.child.try_wait().expect("a child of ours") {
                 let mut complaint = String::new();
@@ -118,8 +122,9 @@ impl RunningEngine {
                     .map(|mut stderr| stderr.read_to_string(&mut complaint));
                 panic!("ended ({status}) before {state}: {complaint}\n{}", self.log());
             }
+            std::thread::sleep(Duration::from_millis(20));
         }
-        panic!("no {state} in {:?}", self.seen);
+        panic!("no {state} in {:?}", self.notifications.lock());
     }
 
     fn signal(&self, name: &str) {
@@ -153,6 +158,19 @@ impl RunningEngine {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+/// systemd always listens, and a sender waits for it: so somebody has to, at all times.
+fn listen(socket: UnixDatagram) -> Arc<Mutex<Vec<String>>> {
+    let heard = Arc::<Mutex<Vec<String>>>::default();
+    let ear = heard.clone();
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(length) = socket.recv(&mut buffer) {
+            ear.lock().expect("no panic").push(text(&buffer[..length]));
+        }
+    });
+    heard
 }
 
 impl Drop for RunningEngine {

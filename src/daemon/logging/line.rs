@@ -8,6 +8,7 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata};
 
 use crate::clock::Clock;
+use crate::exception::chain;
 use crate::settings::Settings;
 
 /// Fields of a span or an event, in the order in which they were said.
@@ -54,14 +55,7 @@ impl Visit for Fields {
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn std::error::Error + 'static)) {
-        let mut text = value.to_string();
-        let mut cause = value.source();
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
-        self.set(field.name(), text);
+        self.set(field.name(), chain(value));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {

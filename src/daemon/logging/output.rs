@@ -36,7 +36,7 @@ impl Output {
             })?;
             outputs.push(Output::File(Mutex::new(file)));
         }
-        if settings.use_stderr || (file.is_none() && !settings.use_journal) {
+        if is_on_stderr(settings) {
             outputs.push(Output::Stderr);
         }
         if settings.use_syslog {
@@ -68,6 +68,10 @@ impl Output {
             file.lock().unwrap_or_else(PoisonError::into_inner).reopen();
         }
     }
+}
+
+pub fn is_on_stderr(settings: &LoggingSettings) -> bool {
+    settings.use_stderr || (log_file_path(settings).is_none() && !settings.use_journal)
 }
 
 /// Whether [`Output::all`] would open everything. A log file that is not there yet is not made.

@@ -183,9 +183,7 @@ impl TestPlugin {
     async fn progress(&self, instance: &Instance, action: Action, waited: Duration) -> Result<Progress, Failure> {
         let remaining = match seconds_to_wait(&instance.properties, action)? {
             endless if endless < 0.0 => Duration::MAX,
-            seconds => Duration::try_from_secs_f64(seconds)
-                .unwrap_or(Duration::MAX)
-                .saturating_sub(waited),
+            seconds => time_span(seconds)?.saturating_sub(waited),
         };
         if remaining.is_zero() {
             return Ok(Progress::Done);
@@ -198,6 +196,24 @@ impl TestPlugin {
             remaining
         }))
     }
+}
+
+/// A wait that Python's `timedelta` cannot hold fails the resource, in its words.
+fn time_span(seconds: f64) -> Result<Duration, Failure> {
+    const DAY: f64 = 86_400.0;
+    const MOST_DAYS: f64 = 999_999_999.0;
+    let overflow = |message: String| Err(Failure::terminal("OverflowError", message));
+    let days = (seconds / DAY).floor();
+    if seconds.is_infinite() {
+        return overflow("cannot convert float infinity to integer".to_owned());
+    }
+    if days > f64::from(i32::MAX) {
+        return overflow("Python int too large to convert to C int".to_owned());
+    }
+    if days > MOST_DAYS {
+        return overflow(format!("days={days}; must have magnitude <= {MOST_DAYS}"));
+    }
+    Ok(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO))
 }
 
 fn seconds_to_wait(properties: &Properties, action: Action) -> Result<f64, PropertyError> {
@@ -312,6 +328,20 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(progress, Progress::Again(LOOK_AGAIN));
+    }
+
+    #[test]
+    fn no_wait_is_longer_than_python_can_tell() {
+        assert_eq!(time_span(2.5).unwrap(), Duration::from_millis(2500));
+        assert_eq!(time_span(f64::NAN).unwrap(), Duration::ZERO);
+        for (seconds, message) in [
+            (1e14, "days=1157407407; must have magnitude <= 999999999"),
+            (1e30, "Python int too large to convert to C int"),
+            (f64::INFINITY, "cannot convert float infinity to integer"),
+        ] {
+            let failure = time_span(seconds).unwrap_err();
+            assert_eq!((failure.class, failure.message.as_str()), ("OverflowError", message));
+        }
     }
 
     #[tokio::test]

@@ -73,7 +73,8 @@ fn what_would_fail_in_use_is_refused_with_its_place() {
         ),
         (
             &format!("[clients]\ncert_file = {not_a_certificate}\nkey_file = {not_a_certificate}\n"),
-            "6: [clients] cert_file: DIR/nonsense.pem is not usable: builder error: no private key found\n",
+            "6: [clients] cert_file: DIR/nonsense.pem is not usable: builder error: unexpected error: private key or \
+             certificate not found\n",
         ),
         (
             &format!("[oslo_policy]\npolicy_file = {bad_policy}\n"),
