@@ -156,7 +156,7 @@ def conditions_and_functions(s):
              'other': dict(test_resource(), condition={'not': 'on'}),
              'text': resource('OS::Heat::Value', value={'str_replace': {'template': '$a-$b-{c}', 'params': {
                  '$a': 1, '$b': [1, 'x', {'k': None}], '{c}': {'get_param': 'flag'}}}}),
-             'joined': resource('OS::Heat::Value', value={'list_join': ['+', ['a', 'b'], [{'get_param': 'flag'}, 1]]})},
+             'joined': resource('OS::Heat::Value', value={'list_join': ['+', ['a', 'b'], [{'get_param': 'flag'}, '1']]})},
             parameters={'flag': {'type': 'string', 'default': flag}},
             conditions={'on': {'equals': [{'get_param': 'flag'}, 'x']}, 'both': {'and': ['on', {'or': ['on', False]}]}},
             outputs={'text': {'value': {'get_attr': ['text', 'value']}}, 'joined': {'value': {'get_attr': ['joined', 'value']}},
