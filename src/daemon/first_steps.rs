@@ -37,9 +37,7 @@ fn open_log(settings: &Settings, findings: &mut Findings) {
         let refusal = settings.refusal("DEFAULT", error.option(), chain(&error));
         findings.problems.push(refusal);
     }
-    for warning in logging::unusable_parts(&settings.logging) {
-        findings.warnings.push(warning);
-    }
+    findings.warnings.extend(logging::unusable_part(&settings.logging));
 }
 
 fn open_bus(settings: &Settings, findings: &mut Findings) {

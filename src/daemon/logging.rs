@@ -29,7 +29,7 @@ use output::Output;
 #[derive(Debug, Error)]
 pub enum LoggingError {
     #[error("there is no directory {}", path.display())]
-    NoDirectory { path: PathBuf },
+    NoDirectory { path: PathBuf, option: &'static str },
     #[error("cannot open the log file {}", path.display())]
     File { path: PathBuf, source: io::Error },
     #[error("cannot reach syslog")]
@@ -38,6 +38,8 @@ pub enum LoggingError {
     Journal(#[source] io::Error),
     #[error("no facility is called {0}")]
     UnknownFacility(String),
+    #[error("'{0}' is no logger=LEVEL")]
+    SenselessLevel(String),
     #[error("logging has been set up already")]
     AlreadyStarted,
 }
@@ -46,10 +48,12 @@ impl LoggingError {
     /// The option of `[DEFAULT]` that it is about.
     pub fn option(&self) -> &'static str {
         match self {
-            LoggingError::NoDirectory { .. } | LoggingError::File { .. } => "log_file",
+            LoggingError::NoDirectory { option, .. } => option,
+            LoggingError::File { .. } => "log_file",
             LoggingError::Syslog(_) => "use_syslog",
             LoggingError::Journal(_) => "use_journal",
             LoggingError::UnknownFacility(_) => "syslog_log_facility",
+            LoggingError::SenselessLevel(_) => "default_log_levels",
             LoggingError::AlreadyStarted => "debug",
         }
     }
@@ -58,23 +62,15 @@ impl LoggingError {
 /// Whether logging can be set up so, without a line written.
 pub fn check(settings: &LoggingSettings) -> Result<(), LoggingError> {
     output::check(settings)?;
+    levels::check(settings)?;
     journal::check(settings)
 }
 
-/// What is left out of use because nobody can make sense of it, a sentence each.
-pub fn unusable_parts(settings: &LoggingSettings) -> Vec<String> {
-    let mut warnings = Vec::new();
-    if !line::is_date_format(&settings.log_date_format) {
-        warnings.push(
-            "[DEFAULT] log_date_format: not a format of dates that is known here; the default is used".to_owned(),
-        );
-    }
-    for entry in levels::senseless(settings) {
-        warnings.push(format!(
-            "[DEFAULT] default_log_levels: '{entry}' is no logger=LEVEL and is not used"
-        ));
-    }
-    warnings
+/// What is left out of use because nobody can make sense of it, as a sentence.
+pub fn unusable_part(settings: &LoggingSettings) -> Option<String> {
+    let is_usable = line::is_date_format(&settings.log_date_format);
+    (!is_usable)
+        .then(|| "[DEFAULT] log_date_format: not a format of dates that is known here; the default is used".to_owned())
 }
 
 /// The logging of the process, to set it up anew at SIGHUP.
@@ -119,6 +115,10 @@ impl Logging {
     }
 
     fn set_levels(&self, settings: &LoggingSettings) {
+        if let Err(error) = levels::check(settings) {
+            error!("log levels stay: [DEFAULT] {}: {error}", error.option());
+            return;
+        }
         match self.levels.reload(levels::targets(settings)) {
             Ok(()) => info!("logging is set up anew, debug = {}", settings.debug),
             Err(error) => error!("log levels cannot be changed: {error}"),

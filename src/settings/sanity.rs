@@ -8,6 +8,7 @@ use super::{DeferredAuthMethod, Findings, Settings, reference};
 /// Finds what cannot work and what is unwise.
 pub fn check(settings: &Settings) -> Findings {
     let mut findings = Findings::default();
+    check_names(settings, &mut findings);
     check_database(settings, &mut findings);
     check_stack_domain(settings, &mut findings);
     check_encryption_key(settings, &mut findings);
@@ -18,6 +19,27 @@ pub fn check(settings: &Settings) -> Findings {
 
 fn is_set(text: Option<&String>) -> bool {
     text.is_some_and(|text| !text.is_empty())
+}
+
+/// Queues are called after `host` (`engine.HOST`), and AMQP and the service table have names of 255 bytes at most.
+fn check_names(settings: &Settings, findings: &mut Findings) {
+    const LONGEST_NAME: usize = 255;
+    let longest_host = LONGEST_NAME - "engine.".len();
+    for (option, name, longest) in [
+        ("host", &settings.engine.host, longest_host),
+        (
+            "control_exchange",
+            &settings.messaging.transport.control_exchange,
+            LONGEST_NAME,
+        ),
+    ] {
+        let problem = match name.len() {
+            0 => "must not be empty".to_owned(),
+            length if length > longest => format!("must have {longest} bytes at most, not {length}"),
+            _ => continue,
+        };
+        findings.problems.push(settings.refusal("DEFAULT", option, problem));
+    }
 }
 
 fn check_database(settings: &Settings, findings: &mut Findings) {
@@ -157,6 +179,12 @@ mod tests {
         let mut settings = sound();
         settings.database.connection = None;
         assert!(refusal(&settings).contains("[database] connection"));
+        let mut settings = sound();
+        settings.engine.host = "h".repeat(249);
+        assert!(refusal(&settings).contains("[DEFAULT] host: must have 248 bytes at most, not 249"));
+        let mut settings = sound();
+        settings.messaging.transport.control_exchange = String::new();
+        assert!(refusal(&settings).contains("[DEFAULT] control_exchange: must not be empty"));
         let mut settings = sound();
         settings.engine.auth_encryption_key = SecretString::from("short");
         assert!(refusal(&settings).contains("32 characters"));

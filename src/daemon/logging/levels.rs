@@ -3,6 +3,7 @@
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 
+use super::LoggingError;
 use crate::settings::LoggingSettings;
 
 /// Python loggers and what does the same work here.
@@ -52,14 +53,16 @@ pub fn targets(settings: &LoggingSettings) -> Targets {
     targets.with_target("lapin::returned_messages", LevelFilter::OFF)
 }
 
-/// Entries of `default_log_levels` that say nothing.
-pub fn senseless(settings: &LoggingSettings) -> Vec<&str> {
-    let entries = settings.default_log_levels.iter().map(String::as_str);
-    let makes_sense = |entry: &&str| {
+/// Refuses an entry of `default_log_levels` that says nothing, as the oracle does.
+pub fn check(settings: &LoggingSettings) -> Result<(), LoggingError> {
+    let makes_sense = |entry: &&String| {
         let level = entry.split_once('=').and_then(|(_, level)| level_of(level.trim()));
         level.is_some()
     };
-    entries.filter(|entry| !makes_sense(entry)).collect()
+    match settings.default_log_levels.iter().find(|entry| !makes_sense(entry)) {
+        Some(senseless) => Err(LoggingError::SenselessLevel(senseless.clone())),
+        None => Ok(()),
+    }
 }
 
 fn counterparts(logger: &str) -> Vec<String> {
@@ -120,11 +123,12 @@ mod tests {
 
     #[test]
     fn names_of_this_program_and_numbers_are_understood() {
-        let targets = targets_of(false, &["heat_engine::rpc=10", "heat_engine::store=TRACE", "nonsense"]);
+        let targets = targets_of(false, &["heat_engine::rpc=10", "heat_engine::store=TRACE"]);
         let mut logging = Settings::defaults().logging;
-        assert_eq!(senseless(&logging), Vec::<&str>::new());
-        logging.default_log_levels = vec!["a=10".to_owned(), "nonsense".to_owned(), "b=LOUD".to_owned()];
-        assert_eq!(senseless(&logging), ["nonsense", "b=LOUD"]);
+        assert!(check(&logging).is_ok());
+        logging.default_log_levels = vec!["a=10".to_owned(), "b=LOUD".to_owned()];
+        let refusal = check(&logging).expect_err("LOUD is no level").to_string();
+        assert_eq!(refusal, "'b=LOUD' is no logger=LEVEL");
         assert!(targets.would_enable("heat_engine::rpc::stacks", &Level::DEBUG));
         assert!(targets.would_enable("heat_engine::store", &Level::TRACE));
         assert!(!targets.would_enable("heat_engine::stack", &Level::DEBUG));

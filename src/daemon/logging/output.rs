@@ -77,7 +77,8 @@ pub fn is_on_stderr(settings: &LoggingSettings) -> bool {
 /// Whether [`Output::all`] would open everything. A log file that is not there yet is not made.
 pub fn check(settings: &LoggingSettings) -> Result<(), LoggingError> {
     if let Some(path) = log_file_path(settings) {
-        check_file(&path)?;
+        check_directory(settings, &path)?;
+        check_file(&path).map_err(|source| LoggingError::File { path, source })?;
     }
     if settings.use_syslog {
         facility(&settings.syslog_log_facility)?;
@@ -87,19 +88,29 @@ pub fn check(settings: &LoggingSettings) -> Result<(), LoggingError> {
     Ok(())
 }
 
-fn check_file(path: &Path) -> Result<(), LoggingError> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    if let Some(directory) = directory.filter(|directory| !directory.is_dir()) {
-        return Err(LoggingError::NoDirectory {
-            path: directory.to_owned(),
-        });
-    }
+fn check_directory(settings: &LoggingSettings, file: &Path) -> Result<(), LoggingError> {
+    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let Some(missing) = directory.filter(|directory| !directory.is_dir()) else {
+        return Ok(());
+    };
+    let is_log_dir = settings.log_dir.as_deref().is_some_and(|directory| !directory.is_dir());
+    Err(LoggingError::NoDirectory {
+        path: missing.to_owned(),
+        option: if is_log_dir { "log_dir" } else { "log_file" },
+    })
+}
+
+/// What a check made would belong to whoever checks, and the daemon could not write to it: so a file that is not there is
+/// tried with another, which goes again.
+fn check_file(path: &Path) -> io::Result<()> {
     match OpenOptions::new().append(true).open(path) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(LoggingError::File {
-            path: path.to_owned(),
-            source,
-        }),
-        _ => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let mut trial = path.as_os_str().to_owned();
+            trial.push(format!(".trial-{}", std::process::id()));
+            OpenOptions::new().create_new(true).append(true).open(&trial)?;
+            std::fs::remove_file(&trial)
+        }
+        tried => tried.map(drop),
     }
 }
 

@@ -83,7 +83,20 @@ fn what_would_fail_in_use_is_refused_with_its_place() {
         ),
         (
             "[DEFAULT]\nlog_dir = /nowhere/log\n",
-            "default: [DEFAULT] log_file: there is no directory /nowhere/log\n",
+            "6: [DEFAULT] log_dir: there is no directory /nowhere/log\n",
+        ),
+        (
+            "[DEFAULT]\nlog_file = /proc/heat-engine.log\n",
+            "6: [DEFAULT] log_file: cannot open the log file /proc/heat-engine.log: No such file or directory (os error 2)\n",
+        ),
+        (
+            "[DEFAULT]\ndefault_log_levels = amqp=WARN,heat=LOUD\n",
+            "6: [DEFAULT] default_log_levels: 'heat=LOUD' is no logger=LEVEL\n",
+        ),
+        ("[DEFAULT]\nhost =\n", "6: [DEFAULT] host: must not be empty\n"),
+        (
+            "[DEFAULT]\ncontrol_exchange =\n",
+            "6: [DEFAULT] control_exchange: must not be empty\n",
         ),
         (
             "[DEFAULT]\nuse_syslog = true\nsyslog_log_facility = LOUD\n",
@@ -145,7 +158,7 @@ fn unwise_settings_are_warned_of() {
     let file = directory.file(
         "heat.conf",
         &format!(
-            "{SOUND}[DEFAULT]\nlog_date_format = %Q\ndefault_log_levels = a=DEBUG,b=LOUD\n\
+            "{SOUND}[DEFAULT]\nlog_date_format = %Q\n\
              [oslo_messaging_notifications]\ndriver = routing\n[oslo_policy]\npolicy_file = /nowhere/policy.yaml\n"
         ),
     );
@@ -154,7 +167,6 @@ fn unwise_settings_are_warned_of() {
     let shown = text(&output.stdout);
     for wanted in [
         "# warning: [DEFAULT] log_date_format: not a format",
-        "# warning: [DEFAULT] default_log_levels: 'b=LOUD' is no logger=LEVEL",
         "# warning: [oslo_messaging_notifications] driver: 'routing' is not supported",
         "# warning: [oslo_policy] policy_file: there is no /nowhere/policy.yaml",
         "# warning: [trustee] auth_type is not set",
