@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 
 use super::access::Access;
 use super::error::CloudError;
+use super::session::KEYSTONE;
 use super::transport::{Request, Transport};
 use crate::clock::Clock;
 
@@ -145,7 +146,7 @@ impl LoginRequest {
         let url = parse_url(&format!("{}/auth/tokens", self.keystone_url))?;
         let (mut request, given_token) = match &self.proof {
             Proof::Password { user, password } => {
-                let mut request = Request::new(Method::POST, url);
+                let mut request = Request::new(KEYSTONE.name, Method::POST, url);
                 request.set_json(&Self::body(user, password, &self.scope));
                 // A second token does no harm.
                 request.repeatable = true;
@@ -153,7 +154,7 @@ impl LoginRequest {
                 (request, None)
             }
             Proof::Token(token) => {
-                let mut request = Request::new(Method::GET, url);
+                let mut request = Request::new(KEYSTONE.name, Method::GET, url);
                 request.set_token(token.expose())?;
                 request.set_subject_token(token.expose())?;
                 (request, Some(token.expose().to_owned()))

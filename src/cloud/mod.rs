@@ -9,6 +9,7 @@ mod access;
 mod error;
 mod keystone;
 mod login;
+pub mod measure;
 mod names;
 mod options;
 mod session;

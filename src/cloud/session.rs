@@ -337,7 +337,7 @@ impl ServiceRequest<'_> {
         if !self.query.is_empty() {
             url.query_pairs_mut().extend_pairs(&self.query);
         }
-        let mut request = Request::new(self.method.clone(), url);
+        let mut request = Request::new(self.client.service.name, self.method.clone(), url);
         request
             .headers
             .insert(reqwest::header::ACCEPT, HeaderValue::from_static("application/json"));

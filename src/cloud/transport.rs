@@ -15,6 +15,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use super::error::{CloudError, HttpError};
+use super::measure;
 use crate::clock::Clock;
 use crate::journal::{self, Entry, Journal, Outcome};
 use crate::settings::ClientSettings;
@@ -64,6 +65,8 @@ impl TransportSetupError {
 /// A request, complete but for the token.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
+    /// Whom it is for, as `[clients_<service>]` names it.
+    pub service: &'static str,
     pub method: Method,
     pub url: Url,
     pub headers: HeaderMap,
@@ -75,10 +78,11 @@ pub(super) struct Request {
 }
 
 impl Request {
-    pub fn new(method: Method, url: Url) -> Self {
+    pub fn new(service: &'static str, method: Method, url: Url) -> Self {
         let repeatable = matches!(method, Method::GET | Method::HEAD | Method::PUT | Method::DELETE);
         let changes = !matches!(method, Method::GET | Method::HEAD);
         Self {
+            service,
             method,
             url,
             headers: HeaderMap::new(),
@@ -337,7 +341,10 @@ impl Transport {
             Ok(response) => (Some(response.status), Outcome::Done),
             Err(failure) => (None, Outcome::Failed(failure.error.to_string())),
         };
-        self.note(request, url, status, began.elapsed(), outcome);
+        let took = began.elapsed();
+        let code = status.map(|status| status.as_u16());
+        measure::attempted(request.service, &request.method, code, took);
+        self.note(request, url, status, took, outcome);
         answer
     }
 

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::engine::Convergence;
 use super::error::CheckEnd;
+use super::measure;
 use super::node_data::node_data;
 use super::operation::{OUTAGE_PAUSE, Receipt};
 use super::propagate::{Passing, Told};
@@ -118,6 +119,8 @@ impl Convergence {
         running: &RunningCheck,
         receipt: &dyn Receipt,
     ) -> Result<(), StackError> {
+        let began = Instant::now();
+        let type_name = subject.type_name();
         let template_before = subject.tracked.row.current_template_id;
         let deadline = Instant::now() + stack.time_remaining(&self.services);
         let end = match request.skip_propagate {
@@ -137,11 +140,15 @@ impl Convergence {
                 .propagate_through_outages(context, request, stack, &mut subject)
                 .await
             {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    measure::checked(type_name, &request.node, None, began.elapsed());
+                    return Ok(());
+                }
                 Err(error) => CheckEnd::Stack(error),
             },
             Err(end) => end,
         };
+        measure::checked(type_name, &request.node, Some(&end), began.elapsed());
         let resource_id = subject.tracked.row.id;
         self.watch.tell(|| Step::Ended {
             failed: end.is_failure(),

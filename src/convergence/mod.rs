@@ -10,6 +10,7 @@ pub mod complete;
 pub mod engine;
 mod error;
 pub mod graph;
+pub mod measure;
 mod meeting;
 mod node_data;
 pub mod operation;

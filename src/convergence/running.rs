@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 #[derive(Clone, Debug, Default)]
@@ -13,13 +15,15 @@ pub struct RunningChecks {
 #[derive(Debug, Default)]
 struct StackChecks {
     cancelled: CancellationToken,
-    count: usize,
+    /// When each of them began.
+    began: Vec<Instant>,
 }
 
 /// One check under way; it is taken off the list when this is dropped.
 #[derive(Debug)]
 pub struct RunningCheck {
     pub cancelled: CancellationToken,
+    began: Instant,
     stack_id: String,
     checks: RunningChecks,
 }
@@ -28,9 +32,11 @@ impl RunningChecks {
     pub fn begin(&self, stack_id: &str) -> RunningCheck {
         let mut stacks = self.stacks.lock().unwrap_or_else(PoisonError::into_inner);
         let checks = stacks.entry(stack_id.to_owned()).or_default();
-        checks.count += 1;
+        let began = Instant::now();
+        checks.began.push(began);
         RunningCheck {
             cancelled: checks.cancelled.clone(),
+            began,
             stack_id: stack_id.to_owned(),
             checks: self.clone(),
         }
@@ -46,7 +52,14 @@ impl RunningChecks {
 
     pub fn count(&self) -> usize {
         let stacks = self.stacks.lock().unwrap_or_else(PoisonError::into_inner);
-        stacks.values().map(|checks| checks.count).sum()
+        stacks.values().map(|checks| checks.began.len()).sum()
+    }
+
+    /// How long the longest of them has been under way.
+    pub fn longest(&self) -> Duration {
+        let stacks = self.stacks.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = stacks.values().flat_map(|checks| &checks.began).min();
+        first.map_or(Duration::ZERO, Instant::elapsed)
     }
 }
 
@@ -54,8 +67,10 @@ impl Drop for RunningCheck {
     fn drop(&mut self) {
         let mut stacks = self.checks.stacks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(checks) = stacks.get_mut(&self.stack_id) {
-            checks.count -= 1;
-            if checks.count == 0 {
+            if let Some(place) = checks.began.iter().position(|began| *began == self.began) {
+                checks.began.swap_remove(place);
+            }
+            if checks.began.is_empty() {
                 stacks.remove(&self.stack_id);
             }
         }
@@ -76,7 +91,7 @@ mod tests {
         assert!(first.cancelled.is_cancelled());
         assert!(!second.cancelled.is_cancelled() && !other.cancelled.is_cancelled());
         drop((first, second, other));
-        assert_eq!(checks.count(), 0);
+        assert_eq!((checks.count(), checks.longest()), (0, Duration::ZERO));
         assert!(checks.stacks.lock().unwrap().is_empty());
     }
 }

@@ -51,6 +51,10 @@ const PROPERTIES: &str = "Properties";
 type NotServed = String;
 
 impl Subjected {
+    pub fn type_name(&self) -> &'static str {
+        self.resource_type.name
+    }
+
     pub async fn prepare(
         engine: &Convergence,
         context: &RequestContext,

@@ -10,6 +10,7 @@ use super::Daemon;
 use super::database_watch::DatabaseWatch;
 use super::global_environment;
 use super::memory;
+use super::monitoring::{Monitoring, Parts};
 use super::service_row::ServiceRow;
 use super::vitals::Vitals;
 use crate::clock::Clock;
@@ -46,6 +47,7 @@ pub enum EngineError {
 
 /// Serve until the order to stop.
 pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
+    let monitoring = Monitoring::open(&daemon.settings, daemon.shutdown.soft().clone());
     let bus = open_bus(&daemon.settings)?;
     let services = tokio::select! {
         services = connect(daemon.settings.clone(), Some(&bus), Journal::default()) => services?,
@@ -54,6 +56,7 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     };
     let policy = Arc::new(read_policy(&daemon.settings)?);
     let convergence = Convergence::new(services.clone(), daemon.shutdown.hard().clone());
+    let running = convergence.running.clone();
     let servers = Servers::start(&bus, convergence, policy)?;
     let vitals = Vitals {
         bus: bus.clone(),
@@ -61,6 +64,13 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
         database: DatabaseWatch::default(),
     };
     watch_over(&daemon, &services, &vitals);
+    monitoring.show(Parts {
+        vitals,
+        store: services.store.clone(),
+        running,
+        engine_id: services.engine_id.clone(),
+        host: daemon.settings.engine.host.clone(),
+    });
     let row = take_part(&daemon, &services, &servers).await;
     if tokio::time::timeout(FAREWELL, servers.stop_consuming()).await.is_err() {
         tracing::warn!("the broker does not end the subscriptions; going on without");

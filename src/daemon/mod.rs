@@ -11,6 +11,7 @@ pub mod global_environment;
 pub mod lifecycle;
 pub mod logging;
 pub mod memory;
+pub mod monitoring;
 pub mod service_row;
 pub mod signals;
 pub mod systemd;

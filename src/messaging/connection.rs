@@ -9,25 +9,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
-use lapin::tcp::{AsyncTcpStream, RustlsConnector};
-use lapin::uri::{AMQPAuthority, AMQPQueryString, AMQPScheme, AMQPUri, AMQPUserInfo, SASLMechanism};
-use lapin::{Connection, ConnectionProperties, Event};
+use lapin::tcp::RustlsConnector;
+use lapin::{Connection, Event};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::dial::{Dialer, reason_of};
+use super::measure;
 use super::options::Options;
 use super::transport_url::{Broker, TransportUrl};
 use crate::clock::Clock;
-use crate::settings::{FailoverStrategy, LoginMethod, RabbitSettings};
+use crate::settings::{FailoverStrategy, RabbitSettings};
 
-const TCP_AND_TLS_PATIENCE: Duration = Duration::from_secs(10);
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(20);
 /// lapin tells of a lost connection by an event; this look is for the case that it does not.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// lapin keeps buffers for 32 frames each way and connection. With the broker's own 128 kB that would be half of what an
-/// idle engine needs; a larger message takes a few frames more.
-const FRAME_BYTES: u32 = 32 * 1024;
 /// For this long the same fault is not told again.
 const TOLD_FOR: Duration = Duration::from_secs(10);
 
@@ -134,10 +130,8 @@ impl Link {
         let (sender, state) = watch::channel(LinkState::default());
         let supervisor = Supervisor {
             brokers: BrokerList::new(url.brokers.clone(), options.rabbit.kombu_failover_strategy, &clock),
-            virtual_host: url.virtual_host.clone(),
+            dialer: Dialer::new(options, url, tls, purpose),
             rabbit: options.rabbit.clone(),
-            connection_name: format!("{}:{}:{purpose}", options.connection_name, std::process::id()),
-            tls,
             purpose,
             clock,
             state: sender,
@@ -179,10 +173,8 @@ impl Link {
 
 struct Supervisor {
     brokers: BrokerList,
-    virtual_host: String,
+    dialer: Dialer,
     rabbit: RabbitSettings,
-    connection_name: String,
-    tls: Option<RustlsConnector>,
     purpose: &'static str,
     clock: Clock,
     state: watch::Sender<LinkState>,
@@ -199,6 +191,7 @@ impl Supervisor {
             let Some(live) = closed.run_until_cancelled(self.connect(generation)).await else {
                 return;
             };
+            measure::connected(self.purpose);
             tracing::info!(broker = live.broker, purpose = self.purpose, "connected to the broker");
             let live = Arc::new(live);
             let events = live.connection.events_listener();
@@ -229,7 +222,7 @@ impl Supervisor {
             let mut reasons: Vec<String> = Vec::new();
             for _ in 0..self.brokers.len() {
                 let broker = self.brokers.next(&self.clock);
-                match self.dial(&broker).await {
+                match self.dialer.dial(&broker).await {
                     Ok(connection) => {
                         return Live {
                             connection,
@@ -258,64 +251,6 @@ impl Supervisor {
         let grown = self.rabbit.rabbit_retry_interval + self.rabbit.rabbit_retry_backoff.saturating_mul(round);
         let most = grown.min(self.rabbit.rabbit_interval_max);
         most / 2 + self.clock.random_duration(most / 2)
-    }
-
-    async fn dial(&self, broker: &Broker) -> lapin::Result<Connection> {
-        let runtime = lapin::runtime::default_runtime()?;
-        let tls = self.tls.clone();
-        let properties = ConnectionProperties::default().with_connection_name(self.connection_name.as_str().into());
-        let connecting = Connection::connector(
-            self.uri(broker),
-            runtime,
-            async move |uri, runtime| {
-                let host = uri.authority.host;
-                let addresses = runtime.to_socket_addrs((host.clone(), uri.authority.port));
-                let stream = async {
-                    let stream = AsyncTcpStream::connect(&runtime, addresses).await?;
-                    match &tls {
-                        Some(connector) => stream.into_rustls(connector, &host).await,
-                        None => Ok(stream),
-                    }
-                };
-                Ok(tokio::time::timeout(TCP_AND_TLS_PATIENCE, stream)
-                    .await
-                    .map_err(timed_out)??)
-            },
-            properties,
-        );
-        let connection = tokio::time::timeout(HANDSHAKE_PATIENCE, connecting).await;
-        connection.map_err(|elapsed| lapin::Error::from(timed_out(elapsed)))?
-    }
-
-    fn uri(&self, broker: &Broker) -> AMQPUri {
-        let heartbeat = self.rabbit.heartbeat_timeout_threshold.as_secs();
-        AMQPUri {
-            scheme: if self.tls.is_some() {
-                AMQPScheme::AMQPS
-            } else {
-                AMQPScheme::AMQP
-            },
-            authority: AMQPAuthority {
-                userinfo: AMQPUserInfo {
-                    username: broker.username.clone(),
-                    password: broker.password.clone(),
-                },
-                host: broker.host.clone(),
-                port: broker.port,
-            },
-            vhost: self.virtual_host.clone(),
-            query: AMQPQueryString {
-                frame_max: Some(FRAME_BYTES),
-                heartbeat: Some(u16::try_from(heartbeat).unwrap_or(u16::MAX)),
-                auth_mechanism: Some(match self.rabbit.rabbit_login_method {
-                    LoginMethod::Plain => SASLMechanism::Plain,
-                    LoginMethod::AmqPlain => SASLMechanism::AMQPlain,
-                    LoginMethod::External => SASLMechanism::External,
-                    LoginMethod::RabbitCrDemo => SASLMechanism::RabbitCrDemo,
-                }),
-                ..AMQPQueryString::default()
-            },
-        }
     }
 
     /// Resolves when the connection is lost, with the reason if there is one.
@@ -350,19 +285,6 @@ impl Supervisor {
         }
         reason
     }
-}
-
-/// In the broker's words where they say what is wrong: lapin adds what only its own developers make sense of.
-fn reason_of(error: &lapin::Error) -> String {
-    match error.kind() {
-        lapin::ErrorKind::ProtocolError(error) => format!("{} ({})", error.get_message(), error.get_id()),
-        lapin::ErrorKind::IOError(error) => error.to_string(),
-        other => format!("{other:?}"),
-    }
-}
-
-fn timed_out(_: tokio::time::error::Elapsed) -> std::io::Error {
-    std::io::Error::new(std::io::ErrorKind::TimedOut, "the broker did not answer in time")
 }
 
 /// The brokers in the order in which they are tried.

@@ -18,6 +18,7 @@ use super::compression::Compression;
 use super::connection::{Link, Live};
 use super::declare::{self, DeclareError, declare_exchange, declare_queue, short};
 use super::error::PublishError;
+use super::measure;
 use super::topology::{ExchangeDeclaration, QueueDeclaration};
 
 /// Publishes under way at a time. One takes about a millisecond, with quorum queues ten.
@@ -147,18 +148,19 @@ impl Publisher {
     ///
     /// Dropping the future may leave the frame sent or unsent.
     pub(super) async fn publish(&self, frame: &Outgoing, deadline: Option<Instant>) -> Result<(), PublishError> {
-        let sending = self.publish_whatever_it_takes(frame);
-        let Some(deadline) = deadline else {
-            return sending.await;
-        };
         let start = Instant::now();
-        match tokio::time::timeout_at(deadline, sending).await {
-            Ok(sent) => sent,
-            Err(_) => Err(PublishError::TimedOut {
-                routing_key: frame.routing_key.clone(),
-                waited: start.elapsed(),
+        let sending = self.publish_whatever_it_takes(frame);
+        let sent = match deadline {
+            None => sending.await,
+            Some(deadline) => tokio::time::timeout_at(deadline, sending).await.unwrap_or_else(|_| {
+                Err(PublishError::TimedOut {
+                    routing_key: frame.routing_key.clone(),
+                    waited: start.elapsed(),
+                })
             }),
-        }
+        };
+        measure::published(&sent);
+        sent
     }
 
     /// As `publish`, for a frame whose queue may be missing for a moment, as all are after a restart of the broker.

@@ -14,6 +14,7 @@ use lapin::message::Delivery;
 use lapin::options::{BasicCancelOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions};
 use lapin::{Channel, Consumer};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -24,6 +25,7 @@ use super::envelope;
 use super::error::SetupError;
 use super::fault::Fault;
 use super::handover;
+use super::measure;
 use super::pulse::{Attempt, Pulse};
 use super::replies::Replies;
 use super::request::{Answer, Dispatch, Frame, Incoming, Request};
@@ -272,9 +274,11 @@ impl QueueReader {
                 }
                 None => return false,
             };
+            let delivered = Instant::now();
             tokio::select! {
                 place = self.places.clone().acquire_owned() => {
                     let Ok(place) = place else { return true };
+                    measure::waited(&self.shared.options.topic, delivered.elapsed());
                     self.shared.requests.spawn(handle(self.shared.clone(), delivery, place));
                 }
                 () = self.shared.stopped.cancelled() => give_back(&delivery).await,
@@ -374,6 +378,7 @@ async fn read(shared: &Shared, delivery: &mut Delivery, settlement: &Settlement)
     match Incoming::read(message) {
         Ok(incoming) => Some(incoming),
         Err(malformed) => {
+            measure::unreadable();
             tracing::error!(
                 exchange = delivery.exchange.as_str(),
                 routing_key = delivery.routing_key.as_str(),
@@ -396,6 +401,7 @@ async fn read(shared: &Shared, delivery: &mut Delivery, settlement: &Settlement)
 }
 
 fn log_unreadable(delivery: &Delivery, error: &envelope::Unreadable) {
+    measure::unreadable();
     let ids = envelope::ids_of_unreadable(&delivery.data);
     tracing::error!(
         exchange = delivery.exchange.as_str(),

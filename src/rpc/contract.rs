@@ -5,12 +5,14 @@ use std::fmt::Display;
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use super::arguments::{Arguments, Signature};
 use super::call::{Call, Engine};
 use super::error::{NotServed, RequestError};
 use super::handover::Handed;
+use super::measure::{self, Outcome};
 use super::{
     events, language, outputs, preview, resource_types, resources, services, stacks_read, stacks_write, templates,
 };
@@ -135,7 +137,15 @@ impl Dispatch for Engine {
         let arguments = Arguments::new(std::mem::take(&mut request.arguments));
         let about = About::new(&request, &arguments);
         let context = context.map_err(|error| RequestError::ValueError(error.to_string()));
-        self.answer(&request, &about, context, arguments).instrument(span).await
+        let began = Instant::now();
+        let answer = self.answer(&request, &about, context, arguments).instrument(span).await;
+        let (outcome, answer) = match answer {
+            Ok(answer @ Answer::Value(_)) => (Outcome::Answered, Ok(answer)),
+            Ok(Answer::HandedOver) => (Outcome::HandedOver, Ok(Answer::HandedOver)),
+            Err(refusal) => (refusal.outcome, Err(refusal.fault)),
+        };
+        measure::requested(&about.method, outcome, began.elapsed());
+        answer
     }
 }
 
@@ -165,7 +175,7 @@ impl Engine {
         about: &About,
         context: Result<RequestContext, RequestError>,
         arguments: Arguments,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<Answer, Refusal> {
         let is_better_elsewhere = BETTER_ANSWERED_BY_PYTHON.contains(&request.method.as_str());
         if is_better_elsewhere && self.is_handed_over(request, about, &"it may have more to tell").await {
             return Ok(Answer::HandedOver);
@@ -198,7 +208,7 @@ impl Engine {
     }
 
     /// The next engine answers the caller; where there is none, the caller learns what is missing.
-    async fn hand_over(&self, request: &Request, about: &About, what: NotServed) -> Result<Answer, Fault> {
+    async fn hand_over(&self, request: &Request, about: &About, what: NotServed) -> Result<Answer, Refusal> {
         match self.is_handed_over(request, about, &what).await {
             true => Ok(Answer::HandedOver),
             false => without_engine(about, what),
@@ -223,7 +233,7 @@ impl Engine {
 }
 
 /// What the oracle says where it does not have a type either: it finds that out while it checks a stack.
-fn without_engine(about: &About, what: NotServed) -> Result<Answer, Fault> {
+fn without_engine(about: &About, what: NotServed) -> Result<Answer, Refusal> {
     let error = match (&what, about.method.as_str()) {
         (NotServed::ResourceType(_), "validate_template") => {
             return Ok(Answer::Value(templates::unknown_type_result(&what)));
@@ -236,14 +246,25 @@ fn without_engine(about: &About, what: NotServed) -> Result<Answer, Fault> {
     Err(refuse(about, error))
 }
 
+/// What a caller gets instead of an answer.
+struct Refusal {
+    outcome: Outcome,
+    fault: Fault,
+}
+
 /// A mistake of the caller's is their business, and no error of ours.
-fn refuse(About { method, stack }: &About, error: RequestError) -> Fault {
-    if error.is_expected() {
+fn refuse(About { method, stack }: &About, error: RequestError) -> Refusal {
+    let outcome = if error.is_expected() {
         tracing::info!(method, stack, "refused: {error}");
+        Outcome::Refused
     } else {
         tracing::error!(method, stack, error = %error.chain(), "the request failed");
+        Outcome::Failed
+    };
+    Refusal {
+        outcome,
+        fault: error.into(),
     }
-    error.into()
 }
 
 #[cfg(test)]

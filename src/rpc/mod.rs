@@ -17,6 +17,7 @@ pub mod handover;
 pub mod language;
 pub mod listener;
 mod listing;
+pub mod measure;
 mod outputs;
 pub mod peers;
 mod preview;

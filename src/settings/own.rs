@@ -11,6 +11,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     boolean("log_json", false),
     integer("max_message_bytes", "104857600").min(1024),
     boolean("hand_over_to_python", true),
+    text("metrics_address", ""),
+    text("health_address", ""),
 ];
 
 /// `[heat_engine_rs]`.
@@ -26,4 +28,8 @@ pub struct OwnSettings {
     pub max_message_bytes: usize,
     /// Hand what is not served natively to a live Python engine.
     pub hand_over_to_python: bool,
+    /// `host:port` at which metrics and health are told; empty: nowhere.
+    pub metrics_address: String,
+    /// `host:port` at which health alone is told; empty: nowhere.
+    pub health_address: String,
 }

@@ -10,6 +10,7 @@ pub mod identifier;
 pub mod known;
 pub mod live;
 mod loaded;
+pub mod measure;
 pub mod node;
 pub mod outputs;
 pub mod preview;

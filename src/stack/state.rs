@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::error::StackError;
 use super::loaded::Stack;
+use super::measure;
 use super::services::Services;
 use crate::identity::RequestContext;
 use crate::resource::state::{Action, Status};
@@ -108,6 +109,7 @@ impl Stack {
             })
             .await?;
         if swap.is_updated() {
+            measure::state_set(self.action(), self.status());
             tracing::info!(
                 stack = self.name(),
                 stack_id = self.id(),

@@ -88,6 +88,13 @@ impl Store {
         })
     }
 
+    /// Connections in use, and connections that wait for use.
+    pub fn connections(&self) -> (usize, usize) {
+        let idle = self.inner.pool.num_idle();
+        let all = usize::try_from(self.inner.pool.size()).unwrap_or(usize::MAX);
+        (all.saturating_sub(idle), idle)
+    }
+
     pub fn counters(&self) -> Arc<StoreCounters> {
         self.inner.counters.clone()
     }

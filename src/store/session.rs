@@ -12,6 +12,7 @@ use super::assignments::Assignments;
 use super::counters::StoreCounters;
 use super::door::{self, Door};
 use super::error::StoreError;
+use super::measure;
 use super::probe::Probe;
 use super::rehearsal::{self, Rehearsal};
 use super::swap::Swap;
@@ -285,7 +286,11 @@ impl Session {
     pub(super) async fn lost_or_gone(&mut self, swap: &SwapStatement<'_>) -> Result<Swap, StoreError> {
         let sql = format!("SELECT 1 FROM {} WHERE {}", swap.table, swap.key);
         let row = self.fetch_once(sql, &swap.key_values).await?;
-        Ok(if row.is_empty() { Swap::Gone } else { Swap::Lost })
+        if row.is_empty() {
+            return Ok(Swap::Gone);
+        }
+        measure::swap_lost(swap.table);
+        Ok(Swap::Lost)
     }
 }
 

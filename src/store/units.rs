@@ -7,11 +7,11 @@ use chrono::NaiveDateTime;
 
 use super::argument::Argument;
 use super::{
-    Deleted, Event, EventLimits, EventQuery, ExpectedResource, Filter, LoadedResource, LoadedStack, NewEvent,
-    NewRawTemplate, NewResource, NewService, NewStack, NewSyncPoint, NewUserCreds, PropertiesData, RawTemplate,
-    RawTemplateChanges, Removal, Replacement, Resource, ResourceChanges, ResourceData, Scope, Service, Stack,
-    StackChanges, StackCreation, StackLock, StackQuery, StackStatus, Store, StoreError, Swap, SyncPoint, SyncPointKey,
-    UserCreds,
+    Deleted, Event, EventLimits, EventQuery, ExpectedResource, Filter, LoadedResource, LoadedStack, LocksOfEngine,
+    NewEvent, NewRawTemplate, NewResource, NewService, NewStack, NewSyncPoint, NewUserCreds, PropertiesData,
+    RawTemplate, RawTemplateChanges, Removal, Replacement, Resource, ResourceChanges, ResourceData, Scope, Service,
+    Stack, StackChanges, StackCreation, StackLock, StackQuery, StackStatus, Store, StoreError, Swap, SyncPoint,
+    SyncPointKey, UserCreds,
 };
 
 macro_rules! units {
@@ -54,6 +54,8 @@ units! { single:
     raw_template_update(id: i64, changes: &RawTemplateChanges) -> Swap;
     raw_template_files_get(id: i64) -> Option<Option<String>>;
     raw_template_files_create(files: &str) -> i64;
+
+    locks_by_engine() -> Vec<LocksOfEngine>;
 
     resource_get(id: i64) -> Option<Resource>;
     resource_load(id: i64) -> Option<LoadedResource>;

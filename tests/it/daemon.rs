@@ -12,34 +12,34 @@ use serde_json::Value;
 use crate::lab::{Lab, TestDatabase, TestVhost};
 
 mod check_config;
-mod trouble;
+pub mod trouble;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_heat-engine-rs");
 /// Long enough for a loaded machine; nothing waits that long unless it fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn program(arguments: &[&str]) -> Output {
+pub fn program(arguments: &[&str]) -> Output {
     Command::new(PROGRAM)
         .args(arguments)
         .output()
         .expect("the program can be run")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// A directory that goes with the test.
-struct Directory(PathBuf);
+pub struct Directory(pub PathBuf);
 
 impl Directory {
-    fn new(hint: &str) -> Self {
+    pub fn new(hint: &str) -> Self {
         let path = std::env::temp_dir().join(format!("heat-engine-rs-daemon-{hint}-{}", std::process::id()));
         std::fs::create_dir_all(&path).expect("temporary directory");
         Directory(path)
     }
 
-    fn file(&self, name: &str, text: &str) -> PathBuf {
+    pub fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.0.join(name);
         std::fs::write(&path, text).expect("temporary file");
         path
@@ -53,28 +53,28 @@ impl Drop for Directory {
 }
 
 /// An engine on a database and a vhost of its own, with a socket where systemd's would be.
-struct RunningEngine {
+pub struct RunningEngine {
     child: Child,
     /// What systemd was told.
     notifications: Arc<Mutex<Vec<String>>>,
     /// As many of them have been looked at.
     looked_at: usize,
-    configuration: PathBuf,
+    pub configuration: PathBuf,
     log: PathBuf,
     _directory: Directory,
-    database: TestDatabase,
-    vhost: TestVhost,
+    pub database: TestDatabase,
+    pub vhost: TestVhost,
 }
 
 impl RunningEngine {
-    fn start(hint: &str, extra_configuration: &str, extra_arguments: &[&str]) -> Self {
+    pub fn start(hint: &str, extra_configuration: &str, extra_arguments: &[&str]) -> Self {
         let mut engine = Self::launch(hint, extra_configuration, extra_arguments);
         engine.wait_for("READY=1");
         engine
     }
 
     /// As [`Self::start`], for an engine that will not become ready.
-    fn launch(hint: &str, extra_configuration: &str, extra_arguments: &[&str]) -> Self {
+    pub fn launch(hint: &str, extra_configuration: &str, extra_arguments: &[&str]) -> Self {
         let lab = Lab::get();
         let (database, vhost) = (lab.fresh_database(hint), lab.fresh_vhost(hint));
         let configuration = lab.write_heat_conf(&database, &vhost, extra_configuration);
@@ -104,7 +104,7 @@ impl RunningEngine {
     }
 
     /// Waits until systemd is told `state`; what it was told before the last such wait does not count.
-    fn wait_for(&mut self, state: &str) {
+    pub fn wait_for(&mut self, state: &str) {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             let notifications = self.notifications.lock().expect("no panic").clone();
@@ -127,7 +127,7 @@ impl RunningEngine {
         panic!("no {state} in {:?}", self.notifications.lock());
     }
 
-    fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let process = self.child.id().to_string();
         let status = Command::new("kill")
             .args(["-s", name, &process])
@@ -136,7 +136,7 @@ impl RunningEngine {
         assert!(status.success());
     }
 
-    fn wait(&mut self) -> ExitStatus {
+    pub fn wait(&mut self) -> ExitStatus {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             if let Some(status) = self.child.try_wait().expect("a child of ours") {
@@ -147,11 +147,11 @@ impl RunningEngine {
         panic!("still there after {PATIENCE:?}:\n{}", self.log());
     }
 
-    fn log(&self) -> String {
+    pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    fn wait_for_log(&self, wanted: &str) {
+    pub fn wait_for_log(&self, wanted: &str) {
         let began = Instant::now();
         while !self.log().contains(wanted) {
             assert!(began.elapsed() < PATIENCE, "no {wanted:?} in:\n{}", self.log());

@@ -192,6 +192,31 @@ impl Lab {
             .unwrap_or_else(|error| panic!("{error} in {}", String::from_utf8_lossy(&output)))
     }
 
+    /// Calls methods of an engine as heat-api does, with the stock client, one after the other.
+    pub fn calls(&self, heat_conf: &Path, calls: &Value) -> Vec<Value> {
+        const CALLER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/rpc_call.py");
+        let mut client = Command::new(&self.python)
+            .args(["-W", "ignore", CALLER])
+            .arg(heat_conf)
+            .arg(&self.keystone.url)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the client starts");
+        let mut input = client.stdin.take().expect("a pipe to the client");
+        input
+            .write_all(calls.to_string().as_bytes())
+            .expect("the calls are written");
+        drop(input);
+        let output = client.wait_with_output().expect("the client ends");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        match serde_json::from_slice(&output.stdout) {
+            Ok(Value::Array(answers)) => answers,
+            other => panic!("{other:?}: {errors}"),
+        }
+    }
+
     /// The path of a program of the lab's virtual environment, such as `heat-manage` or `openstack`.
     pub fn program(&self, name: &str) -> PathBuf {
         self.python.with_file_name(name)

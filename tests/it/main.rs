@@ -9,6 +9,7 @@ mod keystone_types;
 mod lab;
 mod language;
 mod messaging;
+mod metrics;
 mod properties;
 mod resources;
 mod rpc;

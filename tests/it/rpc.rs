@@ -1,7 +1,6 @@
 //! The engine contract, called with the stock client: by itself, and beside Python engines on the same bus and tables.
 
 use std::cell::RefCell;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +11,6 @@ use serde_json::{Value, json};
 use crate::lab::{Lab, TestDatabase, TestVhost};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_heat-engine-rs");
-const CALLER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/rpc_call.py");
 /// Long enough for a loaded machine; nothing waits that long unless it fails.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -89,27 +87,7 @@ impl Deployment {
 
     /// Makes the calls one after the other, through the stock client.
     fn calls(&self, calls: &Value) -> Vec<Value> {
-        let lab = Lab::get();
-        let mut client = Command::new(&lab.python)
-            .args(["-W", "ignore", CALLER])
-            .arg(self.configuration("client"))
-            .arg(&lab.keystone.url)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the client starts");
-        let mut input = client.stdin.take().expect("a pipe to the client");
-        input
-            .write_all(calls.to_string().as_bytes())
-            .expect("the calls are written");
-        drop(input);
-        let output = client.wait_with_output().expect("the client ends");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        match serde_json::from_slice(&output.stdout) {
-            Ok(Value::Array(answers)) => answers,
-            other => panic!("{other:?}: {errors}"),
-        }
+        Lab::get().calls(&self.configuration("client"), calls)
     }
 
     fn call(&self, method: &str, args: Value) -> Value {

@@ -111,6 +111,10 @@ fn what_would_fail_in_use_is_refused_with_its_place() {
             "6: [trustee] auth_type: 'v3oidcpassword' is not supported; password is\n",
         ),
         (
+            "[heat_engine_rs]\nmetrics_address = 9465\n",
+            "6: [heat_engine_rs] metrics_address: '9465' is not host:port, such as 127.0.0.1:9465 or [::1]:9465\n",
+        ),
+        (
             "[DEFAULT]\nstack_action_timeout = -1\n",
             "6: [DEFAULT] stack_action_timeout: -1 is not a number of seconds\n",
         ),

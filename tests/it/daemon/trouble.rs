@@ -15,7 +15,7 @@ fn complaints(log: &str) -> Vec<&str> {
         .collect()
 }
 
-fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
         assert!(began.elapsed() < PATIENCE, "{what}");
@@ -29,7 +29,7 @@ impl RunningEngine {
     }
 
     /// Sends a frame as it is to a topic.
-    fn publish(&self, topic: &str, body: &str) {
+    pub fn publish(&self, topic: &str, body: &str) {
         let message = json!({
             "routing_key": topic, "payload": body, "payload_encoding": "string",
             "properties": {"content_type": "application/json", "content_encoding": "utf-8"},
