@@ -31,6 +31,8 @@ pub enum RegexError {
     LateFlags,
     #[error("redefinition of group name '{0}'")]
     GroupNameTwice(String),
+    #[error("nothing to repeat")]
+    NothingToRepeat,
     #[error("the pattern is too long or nested too deeply")]
     TooComplex,
     #[error("the pattern cannot be compiled")]
@@ -75,6 +77,12 @@ impl PythonRegex {
 
 /// What Python counts as a blank besides Unicode's white space.
 const PYTHON_ONLY_BLANKS: &str = "\\x1c-\\x1f";
+
+/// `{low,high}`; the upper bound may be empty.
+struct Bounds<'a> {
+    low: &'a str,
+    high: Option<&'a str>,
+}
 
 #[derive(Clone, Copy, Default)]
 struct Flags {
@@ -149,8 +157,9 @@ impl<'a> Translator<'a> {
                 '[' => self.set()?,
                 '(' => self.open_group()?,
                 ')' => self.close_group(),
-                '$' if self.flags().multiline => self.output.push('$'),
-                '$' => self.output.push_str("(?:(?=\\n?\\z))"),
+                '^' => self.place("^")?,
+                '$' if self.flags().multiline => self.place("$")?,
+                '$' => self.place("(?:(?=\\n?\\z))")?,
                 '{' => self.brace(),
                 '}' | ']' => self.push_literal(character),
                 _ => self.output.push(character),
@@ -161,31 +170,59 @@ impl<'a> Translator<'a> {
 
     /// A repetition such as `{2}`, `{,3}`, `{1,}`; anything else is a plain brace.
     fn brace(&mut self) {
+        match self.take_bounds() {
+            None => self.output.push_str("\\{"),
+            Some(Bounds { low, high: None }) => self.output.push_str(&format!("{{{low}}}")),
+            Some(Bounds { low, high: Some(high) }) => self.output.push_str(&format!("{{{low},{high}}}")),
+        }
+    }
+
+    /// What follows an opening brace, if that is a repetition.
+    fn take_bounds(&mut self) -> Option<Bounds<'a>> {
         let before = self.rest;
         let low = self.take_while(10, |c| c.is_ascii_digit());
-        let has_comma = self.rest.starts_with(',');
-        if has_comma {
-            self.rest = &self.rest[1..];
-        }
-        let high = if has_comma {
+        let high = self.rest.strip_prefix(',').map(|rest| {
+            self.rest = rest;
             self.take_while(10, |c| c.is_ascii_digit())
-        } else {
-            ""
-        };
-        let is_repetition = self.rest.starts_with('}') && (has_comma || !low.is_empty());
-        if !is_repetition {
-            self.rest = before;
-            self.output.push_str("\\{");
-            return;
+        });
+        match self.rest.strip_prefix('}') {
+            Some(rest) if high.is_some() || !low.is_empty() => {
+                self.rest = rest;
+                let low = if low.is_empty() { "0" } else { low };
+                Some(Bounds { low, high })
+            }
+            _ => {
+                self.rest = before;
+                None
+            }
         }
-        self.rest = &self.rest[1..];
-        let low = if low.is_empty() { "0" } else { low };
-        let bounds = if has_comma {
-            format!("{{{low},{high}}}")
-        } else {
-            format!("{{{low}}}")
+    }
+
+    /// What repeats the item before, if anything does: whether that may be left out.
+    fn take_quantifier(&mut self) -> Option<bool> {
+        let before = self.rest;
+        let may_be_left_out = match self.next() {
+            Some('*' | '?') => Some(true),
+            Some('+') => Some(false),
+            Some('{') => self
+                .take_bounds()
+                .map(|bounds| bounds.low.bytes().all(|digit| digit == b'0')),
+            _ => None,
         };
-        self.output.push_str(&bounds);
+        match may_be_left_out {
+            Some(_) => self.rest = self.rest.strip_prefix(['?', '+']).unwrap_or(self.rest),
+            None => self.rest = before,
+        }
+        may_be_left_out
+    }
+
+    /// A place in the text, which Python does not repeat.
+    fn place(&mut self, translated: &str) -> Result<(), RegexError> {
+        self.output.push_str(translated);
+        match self.take_quantifier() {
+            Some(_) => Err(RegexError::NothingToRepeat),
+            None => Ok(()),
+        }
     }
 
     fn open_group(&mut self) -> Result<(), RegexError> {
@@ -245,14 +282,7 @@ impl<'a> Translator<'a> {
 
     /// Rust refuses to repeat what takes no text. Once is as good as often, and none at all is always possible.
     fn repeated_lookaround(&mut self, start: usize) {
-        let may_be_left_out = match self.rest.chars().next() {
-            Some('*' | '?') => true,
-            Some('+') => false,
-            _ => return,
-        };
-        self.rest = &self.rest[1..];
-        self.rest = self.rest.strip_prefix(['?', '+']).unwrap_or(self.rest);
-        if may_be_left_out {
+        if self.take_quantifier() == Some(true) {
             self.output.insert_str(start, "(?:");
             self.output.push_str("|)");
         }
@@ -304,11 +334,8 @@ impl<'a> Translator<'a> {
     fn escape_outside_set(&mut self) -> Result<(), RegexError> {
         let character = self.next().ok_or(RegexError::EscapeAtEnd)?;
         match character {
-            'Z' => self.output.push_str("\\z"),
-            'A' | 'b' | 'B' => {
-                self.output.push('\\');
-                self.output.push(character);
-            }
+            'Z' => self.place("\\z")?,
+            'A' | 'b' | 'B' => self.place(&format!("\\{character}"))?,
             'd' | 'D' | 'w' | 'W' | 's' | 'S' => {
                 let class = self.class_escape(character);
                 self.output.push_str(&class);
@@ -479,6 +506,8 @@ mod tests {
             ("\\-\\/\\.", "-/.", true),
             ("a(?=b)*c", "ac", true),
             ("a(?=b)+b", "ab", true),
+            ("a(?!c){0,2}c", "ac", true),
+            ("^a$", "a", true),
         ] {
             assert_eq!(matches(pattern, text), expected, "{pattern} on {text}");
         }
@@ -486,7 +515,9 @@ mod tests {
 
     #[test]
     fn what_python_refuses_is_refused() {
-        for pattern in ["\\z", "\\h", "[a", "(", "\\", "*a", "[\\q]", "\\x1"] {
+        for pattern in [
+            "\\z", "a\\b*", "^{2}", "$?", "\\h", "[a", "(", "\\", "*a", "[\\q]", "\\x1",
+        ] {
             assert!(PythonRegex::compile(pattern).is_err(), "{pattern}");
         }
         assert!(PythonRegex::compile(&"(".repeat(100_000)).is_err());
