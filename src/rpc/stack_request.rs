@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::arguments::{Arguments, lacks};
@@ -19,9 +20,9 @@ use crate::stack::templates::Templates;
 use crate::stack::validate::{Thoroughness, validate_language, validate_resources};
 use crate::stack::{Stack, identity_of};
 use crate::store::{self, StackQuery};
-use crate::template::environment::{MergeableParameters, merge_environment_files};
-use crate::template::parameters::Parameters;
-use crate::template::{Environment, Files, StackDefinition, StackIdentity, Template};
+use crate::template::environment::{merge_environment_files, mergeable_parameters};
+use crate::template::parameters::{ParameterSchema, all_schemata, own_schemata};
+use crate::template::{Environment, Files, StackDefinition, Template};
 
 const LONGEST_NAME: usize = 255;
 
@@ -69,9 +70,8 @@ impl TemplateArguments {
             return Err(lacks(&template, "items"));
         }
         let template = Template::new(template, Environment::default(), files)?;
-        check_file_sizes(template.files(), largest_file)?;
-        let parameters = parameters_of(&template)?;
-        merge(&mut environment, &environment_files, &template, &parameters)?;
+        let schemata = all_schemata(&template, template.files(), largest_file)?;
+        merge(&mut environment, &environment_files, &template, &schemata)?;
         let environment = templates.environment(&Value::Object(environment))?;
         environment.check_encrypted_names()?;
         Ok(template.with_environment(environment))
@@ -88,11 +88,11 @@ impl TemplateArguments {
         } = self;
         let body = template.unwrap_or_else(|| Value::Object(current.body().clone()));
         let template = Template::new(body, Environment::default(), current.files().updated(&files))?;
-        check_file_sizes(&files, largest_file)?;
-        let parameters = parameters_of(&template)?;
-        merge(&mut environment, &environment_files, &template, &parameters)?;
+        let schemata = all_schemata(&template, &files, largest_file)?;
+        merge(&mut environment, &environment_files, &template, &schemata)?;
+        let own = own_schemata(&template)?;
         let addition = Value::Object(environment);
-        let is_parameter = |name: &str| parameters.defined().any(|parameter| parameter.name == name);
+        let is_parameter = |name: &str| own.contains_key(name);
         let environment = current.environment().patched(&addition, cleared, is_parameter)?;
         Ok(template.with_environment(environment))
     }
@@ -116,19 +116,6 @@ fn files(given: Option<&Value>) -> Result<Files, RequestError> {
     }
 }
 
-/// Each file may be a template, and is held to the limit of one.
-fn check_file_sizes(files: &Files, largest: u64) -> Result<(), RequestError> {
-    let sizes = files.as_map().values().filter_map(Value::as_str);
-    for size in sizes.map(|content| content.chars().count()) {
-        if u64::try_from(size).unwrap_or(u64::MAX) > largest {
-            return Err(RequestError::RequestLimitExceeded(format!(
-                "Template size ({size} bytes) exceeds maximum allowed size ({largest} bytes)."
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// Nothing at all is as good as an empty map.
 fn is_wrong_map(value: &Value) -> bool {
     !value.is_object() && !value.is_null()
@@ -138,28 +125,14 @@ fn merge(
     environment: &mut Map<String, Value>,
     names: &[String],
     template: &Template,
-    parameters: &Parameters,
+    schemata: &IndexMap<String, ParameterSchema>,
 ) -> Result<(), RequestError> {
-    if names.is_empty() {
-        return Ok(());
-    }
-    let mergeable = MergeableParameters::from(parameters);
+    let mergeable = mergeable_parameters(schemata);
     Ok(merge_environment_files(
         environment,
         names,
         template.files(),
         &mergeable,
-    )?)
-}
-
-/// What the template defines: what is wrong with that is told before anything else is looked at.
-fn parameters_of(template: &Template) -> Result<Parameters, RequestError> {
-    let nothing = Map::new();
-    Ok(Parameters::new(
-        template,
-        &StackIdentity::default(),
-        &nothing,
-        &nothing,
     )?)
 }
 

@@ -8,9 +8,11 @@ use super::find;
 use super::served::ensure_served;
 use super::stack_request::{TemplateArguments, check_template, template_only_stack};
 use crate::python::repr;
+use crate::python::value::is_true;
 use crate::stack::validate::{Thoroughness, validate_language, validate_resources};
 use crate::store::Deleted;
 use crate::template::Environment;
+use crate::template::parameters::all_schemata;
 
 /// The error codes that a caller may ask to ignore.
 const IGNORABLE_CODES: &[&str] = &["99001"];
@@ -40,8 +42,11 @@ pub async fn get_environment(engine: &Engine, call: Call) -> Result<Value, Reque
     .await?;
     let definition = services.templates.definition(&row, row.raw_template_id).await?;
     let mut environment = definition.template().environment().to_stored();
-    let hidden: Vec<&str> = definition.parameters().hidden_names().collect();
-    Environment::redact(&mut environment, |name| hidden.contains(&name));
+    let template = definition.template();
+    let largest_file = services.settings.engine.max_template_size;
+    let schemata = all_schemata(template, template.files(), largest_file)?;
+    let is_hidden = |name: &str| schemata.get(name).is_some_and(|schema| is_true(&schema.hidden));
+    Environment::redact(&mut environment, is_hidden);
     Ok(environment)
 }
 

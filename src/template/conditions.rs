@@ -50,12 +50,7 @@ impl Conditions {
         };
         let definitions = raw
             .iter()
-            .map(|(name, snippet)| {
-                Ok((
-                    name.clone(),
-                    Expression::parse(snippet, &scope, &format!("{section}.{name}"))?,
-                ))
-            })
+            .map(|(name, snippet)| Ok((name.clone(), parse_condition(name, snippet, &scope)?)))
             .collect::<Result<_, TemplateError>>()?;
         Ok(Self { definitions })
     }
@@ -65,15 +60,28 @@ impl Conditions {
     }
 
     pub fn validate(&self, references: &dyn References) -> Result<(), TemplateError> {
-        for (name, definition) in &self.definitions {
-            let may_be_a_condition = definition.is_call() || matches!(definition, Expression::Scalar(Value::Bool(_)));
-            if !may_be_a_condition {
-                return Err(invalid_definition(name, &definition.render()));
-            }
-            definition.validate(references, &[])?;
-        }
-        Ok(())
+        self.names().try_for_each(|name| self.validate_one(name, references))
     }
+
+    pub(super) fn validate_one(&self, name: &str, references: &dyn References) -> Result<(), TemplateError> {
+        let Some(definition) = self.definitions.get(name) else {
+            return Ok(());
+        };
+        let may_be_a_condition = definition.is_call() || matches!(definition, Expression::Scalar(Value::Bool(_)));
+        if !may_be_a_condition {
+            return Err(invalid_definition(name, &definition.render()));
+        }
+        definition.validate(references, &[])
+    }
+}
+
+pub(super) fn parse_condition(
+    name: &str,
+    snippet: &Value,
+    scope: &ParseScope<'_>,
+) -> Result<Expression, TemplateError> {
+    let section = scope.version.keywords().conditions;
+    Expression::parse(snippet, scope, &format!("{section}.{name}"))
 }
 
 fn invalid_definition(name: &str, definition: &Value) -> TemplateError {

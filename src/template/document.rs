@@ -163,19 +163,39 @@ impl Template {
 
     /// Checks what Heat checks of a document before anything in it is interpreted.
     pub fn validate(&self) -> Result<(), TemplateError> {
-        let sections = self.version.sections();
-        if let Some(unknown) = self.body.keys().find(|key| !sections.contains(&key.as_str())) {
-            return Err(TemplateError::InvalidTemplateSection {
-                section: unknown.clone(),
-            });
+        if let Some(unknown) = self.unknown_sections().next() {
+            return Err(unknown_section(unknown));
         }
         let resources = self.definitions(self.keywords().resources)?;
         if self.version.is_hot() {
-            validate_hot_section("resources", "type", HOT_RESOURCE_KEYS, resources)?;
+            let mut names: Vec<&String> = resources.keys().collect();
+            names.sort_unstable();
+            names
+                .into_iter()
+                .try_for_each(|name| validate_hot_resource(&resources[name]))?;
         }
         resources
             .values()
             .try_for_each(|resource| self.validate_resource(resource))
+    }
+
+    pub(super) fn unknown_sections(&self) -> impl Iterator<Item = &str> {
+        let sections = self.version.sections();
+        let names = self.body.keys().map(String::as_str);
+        names.filter(move |name| !sections.contains(name))
+    }
+
+    /// Checks what [`validate`](Self::validate) checks of one resource.
+    pub(super) fn validate_one(&self, resource: &Value) -> Result<(), TemplateError> {
+        if self.version.is_hot() {
+            validate_hot_resource(resource)?;
+        }
+        self.validate_resource(resource)
+    }
+
+    /// The template with other sections.
+    pub(super) fn with_body(&self, body: Map<String, Value>) -> Self {
+        Self { body, ..self.clone() }
     }
 
     /// Checks that each grouped parameter exists and belongs to one group only.
@@ -218,33 +238,30 @@ const HOT_RESOURCE_KEYS: &[&str] = &[
     "condition",
 ];
 
-fn validate_hot_section(
-    section: &str,
-    required: &str,
-    allowed: &[&str],
-    definitions: &Map<String, Value>,
-) -> Result<(), TemplateError> {
-    let object_name = section.strip_suffix('s').unwrap_or(section);
-    let missing = || TemplateError::invalid(format!("Each {object_name} must contain a {required} key."));
-    let mut names: Vec<&String> = definitions.keys().collect();
-    names.sort_unstable();
-    for name in names {
-        match &definitions[name] {
-            empty if !is_true(empty) => return Err(missing()),
-            Value::Object(entries) => {
-                if let Some(unknown) = entries.keys().find(|key| !allowed.contains(&key.as_str())) {
-                    return Err(TemplateError::invalid(format!(
-                        "\"{unknown}\" is not a valid keyword inside a {object_name} definition"
-                    )));
-                }
-                if !entries.contains_key(required) {
-                    return Err(missing());
-                }
+fn validate_hot_resource(resource: &Value) -> Result<(), TemplateError> {
+    let missing = || TemplateError::invalid("Each resource must contain a type key.");
+    match resource {
+        empty if !is_true(empty) => Err(missing()),
+        Value::Object(entries) => {
+            if let Some(unknown) = entries.keys().find(|key| !HOT_RESOURCE_KEYS.contains(&key.as_str())) {
+                return Err(TemplateError::invalid(format!(
+                    "\"{unknown}\" is not a valid keyword inside a resource definition"
+                )));
             }
-            other => return Err(not_a_map_of_maps(section, other)),
+            if entries.contains_key("type") {
+                Ok(())
+            } else {
+                Err(missing())
+            }
         }
+        other => Err(not_a_map_of_maps("resources", other)),
     }
-    Ok(())
+}
+
+pub(super) fn unknown_section(section: &str) -> TemplateError {
+    TemplateError::InvalidTemplateSection {
+        section: section.to_owned(),
+    }
 }
 
 fn not_a_map_of_maps(section: &str, found: &Value) -> TemplateError {

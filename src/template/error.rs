@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::exception::{RemoteException, located_keywords};
-use crate::python::repr::repr_text;
+use crate::python::repr;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
@@ -185,9 +185,9 @@ pub enum Fault {
     TypeError(String),
     #[error("{0}")]
     ValueError(String),
-    /// Python shows the message of a KeyError quoted.
-    #[error("{}", repr_text(.0))]
-    KeyError(String),
+    /// Python shows what a KeyError is about as it would be written in a program: a message in quotes.
+    #[error("{}", repr(.0))]
+    KeyError(Value),
     #[error("{0}")]
     AttributeError(String),
     /// An attribute whose value the resource could not tell.
@@ -241,6 +241,11 @@ impl ResolveError {
     pub fn class_name(&self) -> &'static str {
         self.fault.class_name()
     }
+
+    /// Whether it may go away with the values of parameters.
+    pub(crate) fn is_about_values(&self) -> bool {
+        matches!(self.fault, Fault::Template(TemplateError::UserParameterMissing { .. }))
+    }
 }
 
 impl<F: Into<Fault>> From<F> for ResolveError {
@@ -287,6 +292,6 @@ mod tests {
 
     #[test]
     fn a_key_error_is_shown_quoted() {
-        assert_eq!(Fault::KeyError("it's".to_owned()).to_string(), "\"it's\"");
+        assert_eq!(Fault::KeyError("it's".into()).to_string(), "\"it's\"");
     }
 }

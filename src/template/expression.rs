@@ -204,7 +204,7 @@ impl Expression {
         }
     }
 
-    fn is_absent(&self) -> bool {
+    pub(super) fn is_absent(&self) -> bool {
         match self {
             Self::Absent => true,
             Self::Call(call) => matches!(call.function, Function::If { .. }) && call.arguments.is_absent(),

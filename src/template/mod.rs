@@ -17,10 +17,12 @@ mod files;
 mod functions;
 mod outputs;
 pub mod parameters;
+mod partial;
 pub mod reading;
 mod references;
 mod resource_definition;
 mod stack_definition;
+mod survey;
 mod document;
 mod version;
 
@@ -36,4 +38,5 @@ pub use parameters::{CustomConstraintCheck, Parameter, Parameters, StackIdentity
 pub use references::{AttributeFailure, Facade, NoResources, References, ResourceStates, Scope};
 pub use resource_definition::{DefinitionChanges, DeletionPolicy, FrozenDefinition, ResourceDefinition};
 pub use stack_definition::StackDefinition;
+pub use survey::Survey;
 pub use version::{TemplateVersion, VERSIONS};

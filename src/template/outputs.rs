@@ -26,7 +26,7 @@ impl OutputDefinition {
             .map_or_else(|| "No description given".to_owned(), to_text)
     }
 
-    pub(super) fn expression(&self) -> &Expression {
+    pub fn expression(&self) -> &Expression {
         &self.value
     }
 
@@ -77,43 +77,45 @@ pub(super) fn parse_outputs(
     };
     let mut outputs = IndexMap::new();
     for (name, raw) in template.definitions(keywords.outputs)? {
-        let invalid = |message: String| TemplateError::StackValidationFailed {
-            error: "Output validation error".to_owned(),
-            path: vec![keywords.outputs.to_owned(), name.clone()],
-            message,
-        };
-        let Value::Object(fields) = raw else {
-            return Err(invalid(format!(
-                "Output definitions must be a map. Found a {} instead",
-                class_name(raw)
-            )));
-        };
-        let Some(value) = fields.get(keywords.value) else {
-            return Err(invalid(format!(
-                "Each output definition must contain a {} key.",
-                keywords.value
-            )));
-        };
-        let place = [keywords.outputs, name, keywords.condition];
-        let enabled = !template.version().has_conditions() || condition_holds(fields, &place, keywords, &scope)?;
-        let value = if enabled {
-            let path = [keywords.outputs, name, keywords.value].join(".");
-            Expression::parse(value, &scope, &path)?
-        } else {
-            Expression::Scalar(Value::Null)
-        };
-        let description = fields
-            .get(keywords.description)
-            .filter(|description| !description.is_null())
-            .cloned();
-        outputs.insert(
-            name.clone(),
-            OutputDefinition {
-                name: name.clone(),
-                value,
-                description,
-            },
-        );
+        outputs.insert(name.clone(), parse_output(name, raw, &scope)?);
     }
     Ok(outputs)
+}
+
+pub(super) fn parse_output(name: &str, raw: &Value, scope: &ParseScope<'_>) -> Result<OutputDefinition, TemplateError> {
+    let keywords = scope.version.keywords();
+    let invalid = |message: String| TemplateError::StackValidationFailed {
+        error: "Output validation error".to_owned(),
+        path: vec![keywords.outputs.to_owned(), name.to_owned()],
+        message,
+    };
+    let Value::Object(fields) = raw else {
+        return Err(invalid(format!(
+            "Output definitions must be a map. Found a {} instead",
+            class_name(raw)
+        )));
+    };
+    let Some(value) = fields.get(keywords.value) else {
+        return Err(invalid(format!(
+            "Each output definition must contain a {} key.",
+            keywords.value
+        )));
+    };
+    let place = [keywords.outputs, name, keywords.condition];
+    let enabled = !scope.version.has_conditions() || condition_holds(fields, &place, keywords, scope)?;
+    let value = if enabled {
+        let path = [keywords.outputs, name, keywords.value].join(".");
+        Expression::parse(value, scope, &path)?
+    } else {
+        Expression::Scalar(Value::Null)
+    };
+    let description = fields
+        .get(keywords.description)
+        .filter(|description| !description.is_null())
+        .cloned();
+    Ok(OutputDefinition {
+        name: name.to_owned(),
+        value,
+        description,
+    })
 }

@@ -280,20 +280,31 @@ pub(super) fn parse_resources(
     };
     let mut resources = IndexMap::new();
     for (name, raw) in template.definitions(keywords.resources)? {
-        let fields = fields_of(name, raw, template.version())?;
-        let definition = DefinitionReader {
-            name,
-            fields,
-            keywords,
-            scope: &scope,
-        }
-        .read()?;
-        let place = [keywords.resources, name, keywords.condition];
-        if !template.version().has_conditions() || condition_holds(fields, &place, keywords, &scope)? {
+        if let Some(definition) = parse_resource(name, raw, &scope)? {
             resources.insert(name.clone(), definition);
         }
     }
     Ok(resources)
+}
+
+/// The definition of one resource; `None` if its condition does not hold.
+pub(super) fn parse_resource(
+    name: &str,
+    raw: &Value,
+    scope: &ParseScope<'_>,
+) -> Result<Option<ResourceDefinition>, TemplateError> {
+    let keywords = scope.version.keywords();
+    let fields = fields_of(name, raw, scope.version)?;
+    let definition = DefinitionReader {
+        name,
+        fields,
+        keywords,
+        scope,
+    }
+    .read()?;
+    let place = [keywords.resources, name, keywords.condition];
+    let is_wanted = !scope.version.has_conditions() || condition_holds(fields, &place, keywords, scope)?;
+    Ok(is_wanted.then_some(definition))
 }
 
 /// The fields of a definition, if all of them are known.
@@ -348,7 +359,7 @@ fn fields_of<'a>(
 
 fn missing_type(name: &str, key: &str) -> TemplateError {
     let message = format!("Resource {name} is missing \"{key}\"");
-    TemplateError::invalid(Fault::KeyError(message).to_string())
+    TemplateError::invalid(Fault::KeyError(message.into()).to_string())
 }
 
 fn is_hot_resource_key(key: &str, version: TemplateVersion) -> bool {

@@ -273,6 +273,31 @@ mod tests {
     }
 
     #[test]
+    fn what_needs_a_resource_stays_as_it_is_written() {
+        let body = json!({
+            "heat_template_version": "wallaby",
+            "parameters": {"p": {"type": "string", "default": "x"}},
+            "resources": {"a": {"type": "X"}},
+            "outputs": {"o": {"value": {
+                "known": {"str_replace": {"template": "n-v", "params": {"n": {"get_param": "p"}}}},
+                "unknown": {"list_join": ["-", [{"get_param": "p"}, {"get_attr": ["a", {"get_param": "p"}]}]]},
+                "chosen": {"if": [true, {"get_resource": "a"}]},
+                "absent": {"if": [false, 1]},
+            }}},
+        });
+        let definition = definition(body).unwrap();
+        let value = definition.outputs().unwrap()["o"].expression();
+        assert_eq!(
+            value.resolve_partly(&definition.scope(&NoResources)).unwrap(),
+            json!({
+                "known": "x-v",
+                "unknown": {"list_join": ["-", ["x", {"get_attr": ["a", "x"]}]]},
+                "chosen": {"get_resource": "a"},
+            })
+        );
+    }
+
+    #[test]
     fn values_that_explode_are_refused() {
         let many: Vec<String> = (0..100).map(|number| number.to_string()).collect();
         let lists: Value = (0..10).map(|list| (format!("<{list}>"), json!(many))).collect();

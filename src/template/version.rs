@@ -113,6 +113,25 @@ static CFN_KEYWORDS: Keywords = Keywords {
     value: "Value",
 };
 
+impl Keywords {
+    /// The keys that the definition of a resource or an output may have.
+    pub fn of_definitions(&self) -> [&'static str; 11] {
+        [
+            self.resource_type,
+            self.properties,
+            self.metadata,
+            self.depends_on,
+            self.deletion_policy,
+            self.update_policy,
+            self.resource_description,
+            self.external_id,
+            self.condition,
+            self.value,
+            self.description,
+        ]
+    }
+}
+
 impl TemplateVersion {
     /// The version that a document names, with its key and value as written.
     pub fn of(document: &Map<String, Value>) -> Result<(Self, String, String), TemplateError> {

@@ -6,14 +6,16 @@ use serde_json::{Map, Value};
 use super::{PARAMETER_DEFAULTS, PARAMETERS};
 use crate::python::json_reader::loads;
 use crate::python::number::PyNumber;
+use crate::python::repr::to_text;
 use crate::python::value::{class_name, is_true};
 use crate::template::error::TemplateError;
 use crate::template::files::Files;
-use crate::template::parameters::{ParameterType, Parameters};
+use crate::template::parameters::{ParameterSchema, ParameterType};
 use crate::template::reading::read_environment;
 
 const STRATEGIES: &str = "parameter_merge_strategies";
-const SECTIONS: [&str; 6] = [
+/// The sections that an environment may have.
+pub const SECTIONS: [&str; 6] = [
     PARAMETERS,
     "resource_registry",
     PARAMETER_DEFAULTS,
@@ -25,40 +27,17 @@ const SECTIONS: [&str; 6] = [
 /// The types of the parameters that can be merged.
 pub type MergeableParameters = IndexMap<String, ParameterType>;
 
-impl From<&Parameters> for MergeableParameters {
-    fn from(parameters: &Parameters) -> Self {
-        parameters
-            .defined()
-            .map(|parameter| (parameter.name.clone(), parameter.schema.parameter_type))
-            .collect()
-    }
+/// The types of parameters by their schemata.
+pub fn mergeable_parameters(schemata: &IndexMap<String, ParameterSchema>) -> MergeableParameters {
+    schemata
+        .iter()
+        .map(|(name, schema)| (name.clone(), schema.parameter_type))
+        .collect()
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Strategy {
-    Overwrite,
-    Merge,
-    DeepMerge,
-}
-
-impl Strategy {
-    fn named(name: &Value) -> Option<Self> {
-        match name.as_str()? {
-            "overwrite" => Some(Self::Overwrite),
-            "merge" => Some(Self::Merge),
-            "deep_merge" => Some(Self::DeepMerge),
-            _ => None,
-        }
-    }
-
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Overwrite => "overwrite",
-            Self::Merge => "merge",
-            Self::DeepMerge => "deep_merge",
-        }
-    }
-}
+const OVERWRITE: &str = "overwrite";
+const MERGE: &str = "merge";
+const DEEP_MERGE: &str = "deep_merge";
 
 /// Merges the named files into an environment, in their order.
 pub fn merge_environment_files(
@@ -118,7 +97,13 @@ pub(in crate::template) fn checked_sections(environment: Value) -> Result<Map<St
             "The environment is not a valid YAML mapping data type.",
         ));
     };
-    for (section, value) in &sections {
+    check_section_names(&sections)?;
+    Ok(sections)
+}
+
+/// Whether all sections of an environment are known and none is empty.
+pub fn check_section_names(sections: &Map<String, Value>) -> Result<(), TemplateError> {
+    for (section, value) in sections {
         if !SECTIONS.contains(&section.as_str()) {
             return Err(TemplateError::value_error(format!(
                 "environment has wrong section \"{section}\""
@@ -130,7 +115,7 @@ pub(in crate::template) fn checked_sections(environment: Value) -> Result<Map<St
             )));
         }
     }
-    Ok(sections)
+    Ok(())
 }
 
 struct Merging<'a> {
@@ -140,26 +125,31 @@ struct Merging<'a> {
 }
 
 impl Merging<'_> {
-    /// The strategy that the file asks for; one chosen by an earlier file stands where it says nothing.
-    fn strategy(&self, parameter: &str, chosen: &IndexMap<String, Strategy>) -> Strategy {
-        let Value::Object(strategies) = self.strategies else {
-            return chosen.get(parameter).copied().unwrap_or(Strategy::Overwrite);
+    /// The strategy that the file asks for; one chosen by an earlier file stands where it says nothing. A default that is
+    /// no strategy overwrites.
+    fn strategy(&self, parameter: &str, chosen: &IndexMap<String, Value>) -> Result<Value, TemplateError> {
+        let nothing = Map::new();
+        let strategies = match self.strategies {
+            Value::Null => &nothing,
+            Value::Object(strategies) => strategies,
+            other => {
+                return Err(TemplateError::Python {
+                    class: "AttributeError",
+                    message: format!("'{}' object has no attribute 'get'", class_name(other)),
+                });
+            }
         };
-        let default = strategies
-            .get("default")
-            .and_then(Strategy::named)
-            .unwrap_or(Strategy::Overwrite);
-        match strategies.get(parameter) {
-            Some(named) => Strategy::named(named).unwrap_or(default),
-            None => chosen.get(parameter).copied().unwrap_or(default),
-        }
+        let default = || strategies.get("default").cloned().unwrap_or_else(|| OVERWRITE.into());
+        let named = strategies.get(parameter).or_else(|| chosen.get(parameter));
+        let is_known = |name: &Value| [OVERWRITE, MERGE, DEEP_MERGE].into_iter().any(|known| name == known);
+        Ok(named.filter(|name| is_known(name)).cloned().unwrap_or_else(default))
     }
 
     fn merge_parameters(
         &self,
         present: Value,
         addition: Value,
-        chosen: &mut IndexMap<String, Strategy>,
+        chosen: &mut IndexMap<String, Value>,
     ) -> Result<Value, TemplateError> {
         let Value::Object(new) = addition else {
             let class = class_name(&addition);
@@ -172,11 +162,11 @@ impl Merging<'_> {
             (!value.is_null()).then_some((name, value, parameter_type))
         });
         for (name, _, _) in known.clone() {
-            let strategy = self.strategy(name, chosen);
-            let earlier = *chosen.entry(name.clone()).or_insert(strategy);
-            if strategy != earlier {
+            let strategy = self.strategy(name, chosen)?;
+            let earlier = chosen.entry(name.clone()).or_insert_with(|| strategy.clone());
+            if strategy != *earlier {
                 return Err(TemplateError::ConflictingMergeStrategyForParam {
-                    strategy: strategy.as_str().to_owned(),
+                    strategy: to_text(&strategy),
                     param: name.clone(),
                     env_file: self.file.to_owned(),
                 });
@@ -188,9 +178,9 @@ impl Merging<'_> {
         };
         for (name, value, parameter_type) in known {
             let old = merged.get(name).cloned();
-            let value = match chosen.get(name) {
-                Some(Strategy::DeepMerge) => merge_value(name, parameter_type, old, value, true)?,
-                Some(Strategy::Merge) => merge_value(name, parameter_type, old, value, false)?,
+            let value = match chosen.get(name).and_then(Value::as_str) {
+                Some(DEEP_MERGE) => merge_value(name, parameter_type, old, value, true)?,
+                Some(MERGE) => merge_value(name, parameter_type, old, value, false)?,
                 _ => value.clone(),
             };
             merged.insert(name.clone(), value);
@@ -253,10 +243,23 @@ fn cannot_add(old: &Value, new: &Value) -> TemplateError {
 }
 
 fn concatenated(old: Value, new: &Value) -> Result<Value, TemplateError> {
-    match (old, new) {
-        (Value::String(old), Value::String(new)) => Ok(Value::String(old + new)),
-        (old, new) => Err(cannot_add(&old, new)),
+    joined("", &old, new)
+}
+
+/// Python's `separator.join([old, new])`.
+fn joined(separator: &str, old: &Value, new: &Value) -> Result<Value, TemplateError> {
+    for (index, value) in [old, new].into_iter().enumerate() {
+        if !value.is_string() {
+            return Err(TemplateError::Python {
+                class: "TypeError",
+                message: format!(
+                    "sequence item {index}: expected str instance, {} found",
+                    class_name(value)
+                ),
+            });
+        }
     }
+    Ok(Value::String([to_text(old), to_text(new)].join(separator)))
 }
 
 fn merge_lists(old: Value, new: &Value) -> Result<Value, TemplateError> {
@@ -268,8 +271,11 @@ fn merge_lists(old: Value, new: &Value) -> Result<Value, TemplateError> {
             old.extend(new.iter().cloned());
             Ok(Value::Array(old))
         }
-        (Value::String(old), Value::String(new)) => Ok(Value::String(format!("{old},{new}"))),
-        (old, new) => Err(cannot_add(&old, new)),
+        (old, Value::Array(_)) => Err(TemplateError::Python {
+            class: "AttributeError",
+            message: format!("'{}' object has no attribute 'extend'", class_name(&old)),
+        }),
+        (old, new) => joined(",", &old, new),
     }
 }
 
@@ -278,6 +284,8 @@ fn merge_maps(old: Value, new: Value, deep: bool) -> Result<Value, TemplateError
         return Ok(new);
     }
     let (mut old, new) = match (old, new) {
+        // Python looks at the old value only when there is something to put into it.
+        (old, Value::Object(new)) if new.is_empty() => return Ok(old),
         (Value::Object(old), Value::Object(new)) => (old, new),
         (old, Value::Object(_)) => {
             return Err(TemplateError::Python {

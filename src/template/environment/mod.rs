@@ -15,7 +15,7 @@ use crate::python::value::{class_name, is_true};
 
 pub use global::GlobalEnvironment;
 pub(super) use merge::checked_sections;
-pub use merge::{MergeableParameters, merge_environment_files};
+pub use merge::{MergeableParameters, SECTIONS, check_section_names, merge_environment_files, mergeable_parameters};
 pub use registry::{RegisteredType, ResourceRegistry};
 
 pub(super) const PARAMETERS: &str = "parameters";

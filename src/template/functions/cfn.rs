@@ -1,5 +1,6 @@
 //! Functions that only the CloudFormation family and the first HOT version have.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -25,16 +26,26 @@ pub(super) fn param_ref(arguments: &Expression, resolver: &Resolver<'_>) -> Resu
     }
 }
 
-pub(super) fn check_find_in_map(arguments: &Expression) -> Result<(), Fault> {
+/// What Python gets when it unpacks arguments: the items of a list, but also the keys of a map and the characters of a
+/// text. `None` for what cannot be unpacked.
+pub(super) fn unpacked(arguments: &Expression) -> Option<Cow<'_, [Expression]>> {
+    let scalar = |text: String| Expression::Scalar(Value::String(text));
     match arguments {
-        Expression::List(items) => match items.len() {
-            3 => Ok(()),
-            few @ 0..=2 => Err(Fault::KeyError(format!(
-                "not enough values to unpack (expected 3, got {few})"
-            ))),
-            _ => Err(Fault::KeyError("too many values to unpack (expected 3)".to_owned())),
-        },
-        other => Err(not_iterable(other)),
+        Expression::List(items) => Some(Cow::Borrowed(items)),
+        Expression::Map(entries) => Some(entries.keys().cloned().map(scalar).collect()),
+        Expression::Scalar(Value::String(text)) => Some(text.chars().map(String::from).map(scalar).collect()),
+        _ => None,
+    }
+}
+
+pub(super) fn check_find_in_map(arguments: &Expression) -> Result<(), Fault> {
+    match unpacked(arguments).map(|items| items.len()) {
+        Some(3) => Ok(()),
+        Some(few @ 0..=2) => Err(Fault::KeyError(
+            format!("not enough values to unpack (expected 3, got {few})").into(),
+        )),
+        Some(_) => Err(Fault::KeyError("too many values to unpack (expected 3)".into())),
+        None => Err(not_iterable(arguments)),
     }
 }
 
@@ -44,7 +55,7 @@ pub(super) fn find_in_map(arguments: &Expression, resolver: &Resolver<'_>) -> Re
         .mappings()
         .cloned()
         .unwrap_or_else(|| Value::Object(Map::new()));
-    for key in resolver.resolve_list(arguments.as_list().unwrap_or_default())? {
+    for key in resolver.resolve_list(&unpacked(arguments).unwrap_or_default())? {
         let found = match (&place, hashable(&key)?) {
             (Value::Object(entries), Value::String(key)) => entries.get(key).cloned(),
             (Value::Object(_), _) => None,
@@ -52,26 +63,24 @@ pub(super) fn find_in_map(arguments: &Expression, resolver: &Resolver<'_>) -> Re
                 return Err(Fault::TypeError(format!("'{}' object is not subscriptable", class_name(other))).into());
             }
         };
-        place = found.ok_or_else(|| match &key {
-            Value::String(key) => Fault::KeyError(key.clone()),
-            other => Fault::ValueError(to_text(other)),
-        })?;
+        place = found.ok_or(Fault::KeyError(key))?;
     }
     Ok(place)
 }
 
 pub(super) fn check_select(name: &str, arguments: &Expression) -> Result<(), Fault> {
-    match arguments {
-        Expression::List(items) if items.len() == 2 => Ok(()),
-        Expression::List(_) | Expression::Map(_) | Expression::Scalar(Value::String(_)) => Err(Fault::ValueError(
-            format!("Arguments to \"{name}\" must be of the form [index, collection]"),
-        )),
-        other => Err(not_iterable(other)),
+    match unpacked(arguments).map(|items| items.len()) {
+        Some(2) => Ok(()),
+        Some(_) => Err(Fault::ValueError(format!(
+            "Arguments to \"{name}\" must be of the form [index, collection]"
+        ))),
+        None => Err(not_iterable(arguments)),
     }
 }
 
 pub(super) fn select(name: &str, arguments: &Expression, resolver: &Resolver<'_>) -> Result<Value, ResolveError> {
-    let [index, collection] = arguments.as_list().unwrap_or_default() else {
+    let arguments = unpacked(arguments).unwrap_or_default();
+    let [index, collection] = arguments.as_ref() else {
         return Err(Fault::TypeError(format!("Arguments to {name} not fully resolved")).into());
     };
     let index = resolver.resolve(index)?;

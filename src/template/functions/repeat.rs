@@ -24,7 +24,7 @@ pub(super) fn check(dialect: RepeatDialect, name: &str, arguments: &Expression) 
         return Err(Fault::KeyError(
             "\"repeat\" syntax should be repeat:\n              template: This is %var%\n              \
              for_each:\n                %var%: ['a', 'b', 'c']"
-                .to_owned(),
+                .into(),
         ));
     }
     let permutations = entries.get("permutations");

@@ -62,7 +62,7 @@ fn replace_parts<'a>(
                 "{name}:\n              template: This is var1 template var2\n              params:\n                \
                  var1: a\n                var2: string"
             );
-            Err(Fault::KeyError(format!("\"{name}\" syntax should be {example}")))
+            Err(Fault::KeyError(format!("\"{name}\" syntax should be {example}").into()))
         }
     }
 }

@@ -14,5 +14,5 @@ pub(super) fn check(name: &str, arguments: &Expression) -> Result<(), Fault> {
     let example = format!(
         "{name}:\n              expression: $.data.var1.sum()\n              data:\n                var1: [3, 2, 1]"
     );
-    Err(Fault::KeyError(format!("\"{name}\" syntax should be {example}")))
+    Err(Fault::KeyError(format!("\"{name}\" syntax should be {example}").into()))
 }

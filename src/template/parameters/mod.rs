@@ -4,6 +4,7 @@ mod constraints;
 mod description;
 mod groups;
 mod schema;
+mod schemata;
 
 use std::sync::OnceLock;
 
@@ -20,7 +21,8 @@ use crate::python::value::{bool_from_text, class_name, equals, is_true};
 
 pub use constraints::{Constraint, ConstraintKind};
 pub(crate) use groups::validate_groups;
-pub use schema::{ParameterSchema, ParameterType};
+pub use schema::{ParameterSchema, ParameterType, schema_words};
+pub use schemata::{all_schemata, own_schemata};
 
 /// What the pseudo parameters tell of a stack.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

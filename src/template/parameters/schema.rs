@@ -142,6 +142,12 @@ impl ParameterSchema {
         self.parameter_type.name(self.is_hot)
     }
 
+    /// As [`validate`](Self::validate), naming the parameter.
+    pub(in crate::template) fn check(&self, name: &str) -> Result<(), TemplateError> {
+        self.validate()
+            .map_err(|error| TemplateError::schema(format!("Parameter '{name}' is invalid: {error}")))
+    }
+
     /// Whether the constraints fit the type, and the default the constraints.
     pub(super) fn validate(&self) -> Result<(), TemplateError> {
         if let Some(misplaced) = self
@@ -176,6 +182,14 @@ impl ParameterSchema {
         }
         Ok(())
     }
+}
+
+/// The words that the schema of a parameter is made of.
+pub fn schema_words(version: TemplateVersion) -> Vec<&'static str> {
+    let types = ParameterType::ALL.map(|known| known.name(version.is_hot()));
+    let keys: &[&str] = if version.is_hot() { &HOT_KEYS } else { &CFN_KEYS };
+    let constraints: &[&str] = if version.is_hot() { &CONSTRAINT_KEYS } else { &[] };
+    [keys, constraints, &types].concat()
 }
 
 fn missing_type(name: &str) -> TemplateError {

@@ -32,6 +32,51 @@ impl Places {
         mark
     }
 
+    /// As [`find`](Self::find), for a path as messages write it: `resources.a.properties.list[0].x`. Names may hold dots
+    /// themselves: the longest key that fits is meant.
+    pub fn find_written(&self, path: &str) -> Option<Mark> {
+        let mut node = self.tree.root?;
+        let mut mark = None;
+        let mut rest = path;
+        loop {
+            rest = rest.trim_start_matches('.');
+            let Some((place, next, length)) = self.written_step(node, rest) else {
+                return mark;
+            };
+            mark = Some(self.tree.nodes[place].start);
+            node = next;
+            rest = &rest[length..];
+        }
+    }
+
+    /// The first step of a written path: where it is written, what is there, and how long the step is.
+    fn written_step(&self, node: NodeId, path: &str) -> Option<(NodeId, NodeId, usize)> {
+        match &self.tree.nodes[node].content {
+            Content::Scalar(_) => None,
+            Content::Sequence(_) => {
+                let end = path.find(']')?;
+                let (place, next) = self.step(node, path.get(1..end).filter(|_| path.starts_with('['))?)?;
+                Some((place, next, end + 1))
+            }
+            Content::Mapping(pairs) => {
+                let mut best: Option<(NodeId, NodeId, usize)> = None;
+                for (key, value) in pairs {
+                    let Content::Scalar(text) = &self.tree.nodes[*key].content else {
+                        continue;
+                    };
+                    let Some(after) = path.strip_prefix(text.as_str()) else {
+                        continue;
+                    };
+                    let ends_here = after.is_empty() || after.starts_with(['.', '[']);
+                    if ends_here && !text.is_empty() && best.is_none_or(|(_, _, length)| length <= text.len()) {
+                        best = Some((*key, *value, text.len()));
+                    }
+                }
+                best
+            }
+        }
+    }
+
     /// Whether there is a part at the path.
     pub fn contains<'p>(&self, path: impl IntoIterator<Item = &'p str>) -> bool {
         let mut node = self.tree.root;
@@ -70,5 +115,12 @@ mod tests {
         assert_eq!(find(&["a", "b", "1", "c"]), Some((1, 10)));
         assert_eq!(find(&["a", "missing", "x"]), Some((0, 0)));
         assert_eq!(find(&[]), None);
+
+        let places = Places::of("a: 1\na.b:\n  - c[0]: x\n").unwrap();
+        let find = |path: &str| places.find_written(path).map(|mark| (mark.line, mark.column));
+        assert_eq!(find("a.b[0].c[0]"), Some((2, 4)));
+        assert_eq!(find("a.b[7].c"), Some((1, 0)));
+        assert_eq!(find("a.c"), Some((0, 0)));
+        assert_eq!(find("x"), None);
     }
 }
