@@ -1,6 +1,7 @@
 //! Resource types: a folder a service, a file a type; one static table lists them all.
 
 pub mod heat;
+pub mod inventory;
 pub mod keystone;
 pub mod questions;
 
