@@ -1,9 +1,10 @@
-//! The command line: what `heat-engine` of Python takes, under the same names, and `--check-config`.
+//! The command line: what `heat-engine` of Python takes, under the same names, and what is asked beside it.
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, ArgMatches, Parser};
+use clap::{ArgAction, ArgMatches, Parser, Subcommand};
 
+use super::template::TemplateArguments;
 use crate::settings::{ConfigSource, Override, SettingsSources, search};
 
 const ABOUT: &str = "\
@@ -23,6 +24,7 @@ Examples:
   heat-engine-rs --config-file /etc/heat/heat.conf
   heat-engine-rs --config-file /etc/heat/heat.conf --config-file /etc/heat/rust.conf --debug
   heat-engine-rs --check-config | less
+  heat-engine-rs template validate stack.yaml -e production.yaml -P name=web
 
 Signals:
   SIGTERM, SIGINT  take nothing new, finish what runs (graceful_shutdown_timeout), end;
@@ -40,9 +42,15 @@ Exit codes:
     version,
     about = ABOUT,
     after_help = AFTER_HELP,
-    infer_long_args = true
+    infer_long_args = true,
+    subcommand_value_name = "VERB",
+    subcommand_help_heading = "Verbs",
+    disable_help_subcommand = true
 )]
 pub struct Arguments {
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+
     /// Read this file; may be given several times
     #[arg(long, value_name = "PATH", action = ArgAction::Append, help_heading = "Configuration")]
     config_file: Vec<PathBuf>,
@@ -106,6 +114,13 @@ pub struct Arguments {
     /// A file of Python's logging module: accepted and not used
     #[arg(long, aliases = ["log-config", "log_config"], value_name = "PATH", hide = true)]
     log_config_append: Option<String>,
+}
+
+/// What it does instead of being an engine.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Look at templates without a cloud, a database or a bus
+    Template(TemplateArguments),
 }
 
 impl Arguments {

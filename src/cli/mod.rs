@@ -3,13 +3,14 @@
 pub mod arguments;
 pub mod check_config;
 pub mod run;
+pub mod template;
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use arguments::Arguments;
+use arguments::{Arguments, Verb};
 
 use crate::exception::chain;
 use crate::settings::SettingsError;
@@ -29,10 +30,10 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let sources = arguments.sources(&matches);
-    let code = if arguments.check_config {
-        check_config::main(&sources)
-    } else {
-        run::main(sources)
+    let code = match &arguments.verb {
+        Some(Verb::Template(what)) => template::main(what),
+        None if arguments.check_config => check_config::main(&sources),
+        None => run::main(sources),
     };
     ExitCode::from(code)
 }

@@ -1,0 +1,113 @@
+//! `template …`: looks at templates without a cloud, a database or a bus.
+
+mod check;
+mod functions;
+mod inputs;
+mod misspelt;
+mod near;
+mod nested;
+mod problem;
+mod resolve;
+mod resources;
+mod source;
+mod types;
+mod validate;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// There is nothing to complain about.
+const SOUND: u8 = super::DONE;
+/// Something is wrong with the template or with what it is given.
+const UNSOUND: u8 = super::FAILED;
+/// A file cannot be read, or the command line makes no sense.
+const UNREADABLE: u8 = super::UNUSABLE;
+
+#[derive(Debug, Args)]
+pub struct TemplateArguments {
+    #[command(subcommand)]
+    verb: TemplateVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum TemplateVerb {
+    /// Tell everything that is wrong with a template, with its place
+    #[command(after_help = "Exit codes: 0 sound, 1 errors found, 2 a file cannot be read")]
+    Validate(ValidateArguments),
+    /// Show properties and outputs as far as they can be told without a cloud
+    #[command(after_help = "Exit codes: 0 shown, 1 errors found, 2 a file cannot be read")]
+    Resolve(ResolveArguments),
+    /// List the functions that a version of the language has
+    Functions(functions::FunctionsArguments),
+}
+
+#[derive(Debug, Args)]
+struct ValidateArguments {
+    #[command(flatten)]
+    inputs: InputArguments,
+
+    /// Show the parameters of nested templates too
+    #[arg(long)]
+    show_nested: bool,
+}
+
+#[derive(Debug, Args)]
+struct ResolveArguments {
+    #[command(flatten)]
+    inputs: InputArguments,
+
+    /// Show only these resources; may be given several times
+    #[arg(long, value_name = "NAME")]
+    resource: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct InputArguments {
+    /// The template, YAML or JSON
+    file: PathBuf,
+
+    /// An environment file; may be given several times, a later one wins
+    #[arg(short = 'e', long, value_name = "FILE")]
+    environment: Vec<PathBuf>,
+
+    /// The value of a parameter; may be given several times
+    #[arg(short = 'P', long = "parameter", value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
+
+    #[command(flatten)]
+    output: OutputArguments,
+}
+
+#[derive(Debug, Args)]
+struct OutputArguments {
+    /// How to show the result
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+pub fn main(arguments: &TemplateArguments) -> u8 {
+    let outcome = match &arguments.verb {
+        TemplateVerb::Validate(arguments) => validate::run(arguments),
+        TemplateVerb::Resolve(arguments) => resolve::run(arguments),
+        TemplateVerb::Functions(arguments) => functions::run(arguments),
+    };
+    match outcome {
+        Ok((text, code)) => {
+            // Whoever reads may have gone (`| head`): nothing to do about it.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+            code
+        }
+        Err(error) => {
+            super::complain(error);
+            UNREADABLE
+        }
+    }
+}

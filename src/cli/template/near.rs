@@ -1,0 +1,48 @@
+//! The name that was meant by a misspelt one.
+
+/// The nearest of the known names, if it is near enough to be meant.
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = name.to_lowercase();
+    let best = known
+        .into_iter()
+        .filter(|candidate| *candidate != name)
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
+        .min_by_key(|(distance, _)| *distance)?;
+    let (distance, candidate) = best;
+    (distance <= tolerance(&wanted)).then_some(candidate)
+}
+
+/// How many letters may be wrong.
+fn tolerance(name: &str) -> usize {
+    match name.chars().count() {
+        0..=2 => 0,
+        3..=5 => 1,
+        6..=10 => 2,
+        _ => 3,
+    }
+}
+
+/// `is "x" meant?`, if there is such a name.
+pub fn question<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(name, known).map(|near| format!("is \"{near}\" meant?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_near_is_meant() {
+        let known = ["get_param", "get_attr", "flavor", "x"];
+        assert_eq!(nearest("get_parm", known), Some("get_param"));
+        assert_eq!(nearest("Flavour", known), Some("flavor"));
+        assert_eq!(nearest("image", known), None);
+        assert_eq!(nearest("y", known), None);
+        assert_eq!(nearest("flavor", ["flavor"]), None);
+    }
+}

@@ -1,0 +1,189 @@
+//! What is wrong, where, and what may have been meant.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::source::Source;
+use crate::template::reading::Mark;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+impl Severity {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Problem {
+    severity: Severity,
+    file: String,
+    mark: Option<Mark>,
+    /// The line of that place.
+    line: Option<String>,
+    /// `resources.a.properties.x`; empty for what is about the whole file.
+    path: String,
+    message: String,
+    help: Option<String>,
+}
+
+impl Problem {
+    /// Something at a path of a file.
+    pub fn at(source: &Source, severity: Severity, path: impl Into<String>, message: impl Into<String>) -> Self {
+        let path = path.into();
+        let mark = source.find(&path);
+        let problem = Self::of_file(source, severity, message).with_mark(source, mark);
+        Self { path, ..problem }
+    }
+
+    pub fn of_file(source: &Source, severity: Severity, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            file: source.name.clone(),
+            mark: None,
+            line: None,
+            path: String::new(),
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    pub fn with_mark(mut self, source: &Source, mark: Option<Mark>) -> Self {
+        self.mark = mark;
+        self.line = mark.and_then(|mark| source.line(mark.line)).map(str::to_owned);
+        self
+    }
+
+    pub fn with_help(mut self, help: Option<String>) -> Self {
+        self.help = help;
+        self
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    fn place(&self) -> String {
+        match self.mark {
+            Some(mark) => format!("{}:{}:{}", self.file, mark.line + 1, mark.column + 1),
+            None => self.file.clone(),
+        }
+    }
+
+    fn write(&self, text: &mut String) {
+        let path = if self.path.is_empty() {
+            String::new()
+        } else {
+            format!(" {}:", self.path)
+        };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{}: {}:{path} {}",
+            self.place(),
+            self.severity.as_str(),
+            self.message
+        );
+        if let (Some(mark), Some(line)) = (self.mark, &self.line) {
+            let number = (mark.line + 1).to_string();
+            let (shown, column) = window(line, mark.column);
+            let _ = writeln!(text, "  {number} | {shown}");
+            let _ = writeln!(text, "  {} | {}^", " ".repeat(number.len()), " ".repeat(column));
+        }
+        if let Some(help) = &self.help {
+            let _ = writeln!(text, "  {help}");
+        }
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "severity": self.severity.as_str(),
+            "file": self.file,
+            "line": self.mark.map(|mark| mark.line + 1),
+            "column": self.mark.map(|mark| mark.column + 1),
+            "path": self.path,
+            "message": self.message,
+            "help": self.help,
+        })
+    }
+}
+
+const WIDEST: usize = 110;
+
+/// The part of a long line around a column, and where the column is in it. Tabs count as one.
+fn window(line: &str, column: usize) -> (String, usize) {
+    let characters: Vec<char> = line.chars().map(|c| if c == '\t' { ' ' } else { c }).collect();
+    let start = if characters.len() <= WIDEST || column < WIDEST / 2 {
+        0
+    } else {
+        column - WIDEST / 2
+    };
+    let end = characters.len().min(start + WIDEST);
+    let shown = characters.get(start..end).unwrap_or_default();
+    (shown.iter().collect(), column - start)
+}
+
+/// All of them in the order of the files' lines, each once.
+pub fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
+    let mut files: Vec<String> = Vec::new();
+    for problem in &problems {
+        if !files.contains(&problem.file) {
+            files.push(problem.file.clone());
+        }
+    }
+    problems.sort_by_key(|problem| {
+        let file = files.iter().position(|file| *file == problem.file);
+        (file, problem.mark.map(|mark| (mark.line, mark.column)))
+    });
+    problems
+        .dedup_by(|next, first| next.file == first.file && next.mark == first.mark && next.message == first.message);
+    problems
+}
+
+pub fn to_text(problems: &[Problem]) -> String {
+    let mut text = String::new();
+    for problem in problems {
+        problem.write(&mut text);
+    }
+    text
+}
+
+pub fn to_json(problems: &[Problem]) -> Value {
+    problems.iter().map(Problem::to_json).collect()
+}
+
+/// `2 errors, 1 warning`
+pub fn count(problems: &[Problem]) -> String {
+    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+    let counted = |number: usize, what: &str| match number {
+        1 => format!("1 {what}"),
+        number => format!("{number} {what}s"),
+    };
+    match (errors, problems.len() - errors) {
+        (0, 0) => "nothing to complain about".to_owned(),
+        (errors, 0) => counted(errors, "error"),
+        (0, warnings) => counted(warnings, "warning"),
+        (errors, warnings) => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_shown_in_part() {
+        let line = "x".repeat(300);
+        assert_eq!(window(&line, 10), ("x".repeat(110), 10));
+        assert_eq!(window(&line, 200), ("x".repeat(110), 55));
+        assert_eq!(window("\ta", 1), (" a".to_owned(), 1));
+    }
+}

@@ -1,0 +1,85 @@
+//! `template resolve FILE`
+
+use serde_json::{Map, Value, json};
+
+use super::check::{Checked, Checker};
+use super::inputs::Inputs;
+use super::problem::{self, Problem};
+use super::{Format, ResolveArguments, SOUND, UNSOUND};
+use crate::python::dumps;
+use crate::template::{Expression, NoResources, References};
+
+pub fn run(arguments: &ResolveArguments) -> anyhow::Result<(String, u8)> {
+    let inputs = Inputs::read(&arguments.inputs)?;
+    let mut checker = Checker::new(&inputs);
+    let checked = checker.check_root();
+    let errors: Vec<Problem> = checker.problems.into_iter().filter(Problem::is_error).collect();
+    let errors = problem::in_order(errors);
+    let is_sound = errors.is_empty();
+    let resolved = checked.as_ref().map(|checked| resolved(checked, &arguments.resource));
+    let text = match arguments.inputs.output.format {
+        Format::Json => {
+            let mut report = resolved.unwrap_or_else(|| json!({}));
+            report["problems"] = problem::to_json(&errors);
+            dumps(&report) + "\n"
+        }
+        Format::Text => {
+            let mut text = match resolved {
+                Some(resolved) => serde_json::to_string_pretty(&resolved)? + "\n",
+                None => String::new(),
+            };
+            text.push_str(&problem::to_text(&errors));
+            text
+        }
+    };
+    Ok((text, if is_sound { SOUND } else { UNSOUND }))
+}
+
+/// Properties and outputs; calls that need a resource stay as they are.
+fn resolved(checked: &Checked, wanted: &[String]) -> Value {
+    let Some(definition) = &checked.definition else {
+        return json!({});
+    };
+    let scope = definition.scope(&NoResources);
+    let is_wanted = |name: &String| wanted.is_empty() || wanted.contains(name);
+    let mut resources = Map::new();
+    for (name, resource) in definition.resources().iter().filter(|(name, _)| is_wanted(name)) {
+        let mut shown = Map::from_iter([("type".to_owned(), Value::from(resource.resource_type.as_str()))]);
+        let parts = [
+            ("properties", resource.properties()),
+            ("metadata", resource.metadata_expression()),
+            ("update_policy", resource.update_policy()),
+        ];
+        for (part, expression) in parts {
+            if let Some(expression) = expression {
+                shown.insert(part.to_owned(), told(expression, &scope));
+            }
+        }
+        let required = resource.required_resource_names(&scope).unwrap_or_default();
+        if !required.is_empty() {
+            shown.insert("depends_on".to_owned(), required.into_iter().map(Value::from).collect());
+        }
+        resources.insert(name.clone(), Value::Object(shown));
+    }
+    let mut report = json!({"resources": resources});
+    if wanted.is_empty() {
+        let outputs = definition.outputs().into_iter().flatten();
+        let outputs: Map<String, Value> = outputs
+            .map(|(name, output)| (name.clone(), told(output.expression(), &scope)))
+            .collect();
+        report["outputs"] = Value::Object(outputs);
+    }
+    report
+}
+
+/// The value as far as it can be told. Of a map each entry is told for itself, so that an error in one leaves the others.
+fn told(expression: &Expression, scope: &dyn References) -> Value {
+    match expression.as_map() {
+        Some(entries) => {
+            let told = entries.iter().map(|(name, value)| (name.clone(), told(value, scope)));
+            Value::Object(told.collect())
+        }
+        // What is wrong is told beside it.
+        None => expression.resolve_partly(scope).unwrap_or_else(|_| expression.render()),
+    }
+}

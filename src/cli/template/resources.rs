@@ -1,0 +1,470 @@
+//! The resources and outputs of a template: what they refer to, their properties, and circles among them.
+
+use futures_util::FutureExt as _;
+use indexmap::IndexMap;
+use serde_json::{Map, Value};
+
+use super::check::Names;
+use super::near;
+use super::nested::Nested;
+use super::problem::{Problem, Severity};
+use super::source::Source;
+use super::types::TypeInfo;
+use crate::plugins;
+use crate::resource::constraints::CustomConstraints;
+use crate::resource::properties::{Depth, Given, Properties, PropertyError};
+use crate::resource::schema::{Inside, Property, PropertyType};
+use crate::resource::support::Support;
+use crate::stack::dependencies::{Cycle, Dependencies};
+use crate::template::error::dotted_path;
+use crate::template::{
+    AttributeFailure, AttributePath, Environment, Expression, Fault, ResolveError, ResourceDefinition, ResourceStates,
+    Scope, StackDefinition, Survey, Template, TemplateError,
+};
+
+pub struct ResourceCheck<'a> {
+    pub source: &'a Source,
+    pub definition: &'a StackDefinition,
+    pub survey: &'a Survey,
+    pub names: &'a Names,
+    pub types: &'a IndexMap<String, TypeInfo>,
+}
+
+/// Resources of which only the types are known: nothing is made, and nothing has a value.
+struct OfflineStates<'a>(&'a IndexMap<String, TypeInfo>);
+
+impl ResourceStates for OfflineStates<'_> {
+    fn state(&self, _: &str) -> Option<(&str, &str)> {
+        None
+    }
+
+    fn reference_id(&self, _: &str) -> Option<Value> {
+        None
+    }
+
+    fn attribute(&self, _: &str, _: &AttributePath) -> Result<Value, AttributeFailure> {
+        Ok(Value::Null)
+    }
+
+    fn attributes(&self, _: &str) -> Result<Map<String, Value>, AttributeFailure> {
+        Ok(Map::new())
+    }
+
+    fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
+        self.0.get(resource).is_none_or(|info| info.has_attribute(attribute))
+    }
+}
+
+struct NobodyToAsk;
+
+#[async_trait::async_trait]
+impl CustomConstraints for NobodyToAsk {
+    async fn validate(&self, _: &str, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// So many things may be wrong with the properties of one resource before the rest is left for later.
+const MOST_ERRORS: usize = 20;
+
+impl ResourceCheck<'_> {
+    pub fn run(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let states = OfflineStates(self.types);
+        let scope = self.definition.scope(&states);
+        for resource in self.definition.resources().values() {
+            self.check_depends_on(resource, &mut problems);
+            self.check_functions(resource, &scope, &mut problems);
+            self.check_properties(resource, &scope, &mut problems);
+        }
+        self.check_outputs(&scope, &mut problems);
+        self.check_circles(&scope, &mut problems);
+        problems
+    }
+
+    fn keywords_path(&self, resource: &ResourceDefinition, part: &str) -> String {
+        format!(
+            "{}.{}.{part}",
+            self.definition.template().keywords().resources,
+            resource.name
+        )
+    }
+
+    /// Tells an error, unless it only follows from what has been told.
+    fn refuse(&self, problems: &mut Vec<Problem>, path: &str, error: &TemplateError) {
+        if self.follows_from_another(&error.to_string()) {
+            return;
+        }
+        let mut problem = self.names.problem(self.source, path, error);
+        if let TemplateError::InvalidTemplateAttribute { resource, key } = error {
+            problem = problem.with_help(self.attribute_help(resource, key));
+        }
+        problems.push(problem);
+    }
+
+    fn follows_from_another(&self, message: &str) -> bool {
+        let mut words = message.split(['"', '\'', '(', ')', ' ']);
+        words.any(|word| self.survey.left_out(word))
+    }
+
+    fn attribute_help(&self, resource: &str, attribute: &str) -> Option<String> {
+        let info = self.types.get(resource)?;
+        near::question(attribute, info.attributes()).or_else(|| {
+            let names = info.attributes();
+            (!names.is_empty() && names.len() <= 30).then(|| format!("it has {}", names.join(", ")))
+        })
+    }
+
+    fn check_depends_on(&self, resource: &ResourceDefinition, problems: &mut Vec<Problem>) {
+        let path = self.keywords_path(resource, self.definition.template().keywords().depends_on);
+        for name in resource.depends_on() {
+            if self.definition.resource(name).is_none() {
+                let error = TemplateError::InvalidTemplateReference {
+                    resource: name.clone(),
+                    key: resource.name.clone(),
+                };
+                self.refuse(problems, &path, &error);
+            }
+        }
+    }
+
+    fn check_functions(&self, resource: &ResourceDefinition, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
+        let keywords = self.definition.template().keywords();
+        let parts = [
+            (keywords.properties, resource.properties()),
+            (keywords.metadata, resource.metadata_expression()),
+            (keywords.update_policy, resource.update_policy()),
+        ];
+        for (part, expression) in parts {
+            let path = self.keywords_path(resource, part);
+            for (path, expression) in expression.into_iter().flat_map(|expression| pieces(&path, expression)) {
+                self.check_expression(&path, expression, scope, problems);
+            }
+        }
+    }
+
+    /// What is wrong with the functions of a value: their arguments, what they refer to, what comes of them.
+    fn check_expression(&self, path: &str, expression: &Expression, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
+        let steps = [path.to_owned()];
+        if let Err(error) = expression.validate(scope, &steps) {
+            let error = match error {
+                // The place of an attribute is told; which one it is about is in the message.
+                TemplateError::StackValidationFailed { path, message, .. } => {
+                    self.refuse_located(problems, &dotted_path(&path), &message);
+                    return;
+                }
+                other => other,
+            };
+            self.refuse(problems, path, &error);
+            return;
+        }
+        if let Err(error) = expression.dependencies(scope, path) {
+            self.refuse_resolving(problems, path, error);
+            return;
+        }
+        if let Err(error) = expression.resolve_partly(scope) {
+            let inner = error.path();
+            let path = if inner.is_empty() {
+                path.to_owned()
+            } else {
+                format!("{path}.{inner}")
+            };
+            self.refuse_resolving(problems, &path, error);
+        }
+    }
+
+    fn refuse_located(&self, problems: &mut Vec<Problem>, path: &str, message: &str) {
+        if self.follows_from_another(message) {
+            return;
+        }
+        let help = named_attribute(message).and_then(|(resource, attribute)| self.attribute_help(resource, attribute));
+        let help = help.or_else(|| self.names.help(message));
+        problems.push(Problem::at(self.source, Severity::Error, path, message).with_help(help));
+    }
+
+    fn refuse_resolving(&self, problems: &mut Vec<Problem>, path: &str, error: ResolveError) {
+        match &error.fault {
+            // The parameter itself has been told missing.
+            Fault::Template(TemplateError::UserParameterMissing { key })
+                if self.definition.parameters().get(key).is_some() => {}
+            Fault::Template(TemplateError::InvalidTemplateReference { resource, key }) => {
+                let error = TemplateError::InvalidTemplateReference {
+                    resource: resource.clone(),
+                    key: key.clone(),
+                };
+                let place = if key == "unknown" { path } else { key };
+                self.refuse(problems, place, &error);
+            }
+            Fault::Template(error) => self.refuse(problems, path, error),
+            fault => self.refuse_located(problems, path, &fault.to_string()),
+        }
+    }
+
+    fn check_properties(&self, resource: &ResourceDefinition, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
+        let Some(info) = self.types.get(&resource.name) else {
+            return;
+        };
+        let given = given_properties(resource.properties(), scope);
+        let section = self.definition.template().keywords().properties;
+        let path = self.keywords_path(resource, section);
+        match info {
+            TypeInfo::Known(known) => {
+                self.warn_of_support(&path, "", known.properties, resource.properties(), problems);
+                self.check_against_schema(resource, known.properties, given, &path, problems);
+            }
+            TypeInfo::Template(nested) => self.check_against_parameters(nested, &given, &path, problems),
+            TypeInfo::Opaque | TypeInfo::Unknown => {}
+        }
+    }
+
+    /// Tells one error after the other, each time leaving out the property that it is about.
+    fn check_against_schema(
+        &self,
+        resource: &ResourceDefinition,
+        schema: &'static [Property<'static>],
+        mut given: IndexMap<String, Given>,
+        path: &str,
+        problems: &mut Vec<Problem>,
+    ) {
+        let mut told: Vec<String> = Vec::new();
+        for _ in 0..MOST_ERRORS {
+            let mut properties = Properties::new(schema, given.clone()).described(&resource.description);
+            if let Some(made) = plugins::find(&resource.resource_type) {
+                made.plugin.shape(&mut properties);
+            }
+            for name in &told {
+                properties.retype(name, PropertyType::Any);
+            }
+            // Nobody is asked, so nothing is waited for.
+            let checked = properties.validate(Depth::Values, &NobodyToAsk).now_or_never();
+            let Some(Err(error)) = checked else { return };
+            let Some(name) = self.tell_property(schema, &error, path, problems) else {
+                return;
+            };
+            if told.contains(&name) {
+                return;
+            }
+            if schema.iter().any(|property| property.name == name) {
+                given.insert(name.clone(), Given::Unsettled(Value::Null));
+                told.push(name);
+            } else {
+                given.shift_remove(&name);
+            }
+        }
+    }
+
+    /// Tells what is wrong, and which property of the resource that is about.
+    fn tell_property(
+        &self,
+        schema: &[Property<'_>],
+        error: &PropertyError,
+        path: &str,
+        problems: &mut Vec<Problem>,
+    ) -> Option<String> {
+        // The path begins with "properties", as ours ends.
+        let inner = &error.path[1.min(error.path.len())..];
+        let place = dotted_path(&[vec![path.to_owned()], inner.to_vec()].concat());
+        let known = schema_at(schema, inner);
+        let unknown = error.message.strip_prefix("Unknown Property ");
+        let missing = error
+            .message
+            .strip_prefix("Property ")
+            .and_then(|rest| rest.strip_suffix(" not assigned"));
+        let (place, help) = match unknown {
+            Some(name) => {
+                let names = || known.iter().map(|property| property.name);
+                let listed =
+                    (known.len() <= 15).then(|| format!("there are {}", names().collect::<Vec<_>>().join(", ")));
+                (format!("{place}.{name}"), near::question(name, names()).or(listed))
+            }
+            None => (place, None),
+        };
+        problems.push(Problem::at(self.source, Severity::Error, place, error.message.clone()).with_help(help));
+        inner
+            .first()
+            .cloned()
+            .or_else(|| unknown.or(missing).map(str::to_owned))
+    }
+
+    fn warn_of_support(
+        &self,
+        path: &str,
+        inner: &str,
+        schema: &[Property<'_>],
+        properties: Option<&Expression>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let Some(given) = properties.map(Expression::render) else {
+            return;
+        };
+        let Value::Object(given) = given else { return };
+        for property in schema.iter().filter(|property| given.contains_key(property.name)) {
+            if property.support.status != Support::Supported {
+                let message = format!("the property {} is {}", property.name, property.support.status.as_str());
+                let path = format!("{path}{inner}.{}", property.name);
+                problems.push(Problem::at(self.source, Severity::Warning, path, message));
+            }
+        }
+    }
+
+    /// A nested template's parameters are the properties of its resource.
+    fn check_against_parameters(
+        &self,
+        nested: &Nested,
+        given: &IndexMap<String, Given>,
+        path: &str,
+        problems: &mut Vec<Problem>,
+    ) {
+        let Some(checked) = &nested.checked else { return };
+        let section = checked.template.keywords().parameters;
+        let Ok(defined) = checked.template.definitions(section) else {
+            return;
+        };
+        for name in given.keys().filter(|name| !defined.contains_key(*name)) {
+            let help = near::question(name, defined.keys().map(String::as_str))
+                .or_else(|| Some(format!("{} has no such parameter", nested.file)));
+            let message = format!("Unknown Property {name}");
+            problems.push(Problem::at(self.source, Severity::Error, format!("{path}.{name}"), message).with_help(help));
+        }
+        let Some(definition) = with_parameters(&checked.template, given) else {
+            return;
+        };
+        for parameter in definition.parameters().defined() {
+            let name = &parameter.name;
+            match given.get(name) {
+                Some(Given::Value(_)) => {
+                    if let Err(error) = parameter.validate(true) {
+                        let place = format!("{path}.{name}");
+                        problems.push(Problem::at(self.source, Severity::Error, place, error.to_string()));
+                    }
+                }
+                Some(_) => {}
+                None if !parameter.has_value() => {
+                    let message = format!("Property {name} not assigned");
+                    let help = Some(format!("{} needs it", nested.file));
+                    problems.push(Problem::at(self.source, Severity::Error, path, message).with_help(help));
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn check_outputs(&self, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
+        let keywords = self.definition.template().keywords();
+        for output in self.definition.outputs().into_iter().flat_map(IndexMap::values) {
+            let path = format!("{}.{}.{}", keywords.outputs, output.name, keywords.value);
+            for (path, expression) in pieces(&path, output.expression()) {
+                self.check_expression(&path, expression, scope, problems);
+            }
+        }
+    }
+
+    fn check_circles(&self, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
+        let mut graph: Dependencies<&str> = Dependencies::default();
+        for resource in self.definition.resources().values() {
+            graph.add(&resource.name);
+            let required = resource.required_resource_names(scope).unwrap_or_default();
+            for name in required {
+                if let Some((name, _)) = self.definition.resources().get_key_value(&name) {
+                    graph.require(&resource.name, name);
+                }
+            }
+        }
+        if let Err(Cycle(waiting)) = graph.in_order()
+            && let Some(circle) = circle_among(&graph, &waiting)
+        {
+            let section = self.definition.template().keywords().resources;
+            let path = format!("{section}.{}", circle[0]);
+            let message = format!("Circular Dependency Found: {} -> {}", circle.join(" -> "), circle[0]);
+            problems.push(Problem::at(self.source, Severity::Error, path, message));
+        }
+    }
+}
+
+/// A way from a node back to itself, among nodes that wait for each other.
+fn circle_among<'n>(graph: &Dependencies<&'n str>, waiting: &[&'n str]) -> Option<Vec<&'n str>> {
+    let mut way = vec![*waiting.first()?];
+    loop {
+        let last = *way.last()?;
+        // Who waits in vain waits for somebody who does, too.
+        let next = graph.requires(&last).find(|name| waiting.contains(name))?;
+        if let Some(start) = way.iter().position(|name| name == next) {
+            return Some(way.split_off(start));
+        }
+        way.push(next);
+    }
+}
+
+/// The parts of a value that can be looked at one by one.
+fn pieces<'e>(path: &str, expression: &'e Expression) -> Vec<(String, &'e Expression)> {
+    match expression.as_map() {
+        Some(entries) if !entries.is_empty() => entries
+            .iter()
+            .map(|(name, expression)| (format!("{path}.{name}"), expression))
+            .collect(),
+        _ => vec![(path.to_owned(), expression)],
+    }
+}
+
+/// The properties as far as they can be told; those that cannot have some value.
+fn given_properties(properties: Option<&Expression>, scope: &Scope<'_>) -> IndexMap<String, Given> {
+    let entries = properties.and_then(Expression::as_map);
+    entries
+        .into_iter()
+        .flatten()
+        .filter_map(|(name, expression)| {
+            let given = match expression.resolve_or_absent(scope) {
+                Ok(None) => return None,
+                Ok(Some(value)) if expression.needs_no_cloud() => Given::Value(value),
+                Ok(Some(value)) => Given::Unsettled(value),
+                // Told already, or known only when the stack is made.
+                Err(_) => Given::Unsettled(Value::Null),
+            };
+            Some((name.clone(), given))
+        })
+        .collect()
+}
+
+/// The schema in which a name at a path is looked up.
+fn schema_at<'s, 'p>(schema: &'s [Property<'p>], path: &[String]) -> &'s [Property<'p>] {
+    let Some((first, rest)) = path.split_first() else {
+        return schema;
+    };
+    let Some(property) = schema.iter().find(|property| property.name == first) else {
+        return &[];
+    };
+    match (property.inside, rest) {
+        (Inside::Keys(keys), rest) => schema_at(keys, rest),
+        (Inside::Items(item), [_, rest @ ..]) => match item.inside {
+            Inside::Keys(keys) => schema_at(keys, rest),
+            _ => &[],
+        },
+        _ => &[],
+    }
+}
+
+/// Resource and attribute of the message about a wrong attribute.
+fn named_attribute(message: &str) -> Option<(&str, &str)> {
+    let inside = message
+        .split_once("The Referenced Attribute (")?
+        .1
+        .strip_suffix(") is incorrect.")?;
+    inside.split_once(' ')
+}
+
+/// The template with the values that a resource gives it.
+fn with_parameters(template: &Template, given: &IndexMap<String, Given>) -> Option<StackDefinition> {
+    let parameters: Map<String, Value> = given
+        .iter()
+        .filter_map(|(name, given)| match given {
+            Given::Value(value) => Some((name.clone(), value.clone())),
+            _ => None,
+        })
+        .collect();
+    let environment = Environment {
+        parameters,
+        ..template.environment().clone()
+    };
+    let template = template.clone().with_environment(environment);
+    StackDefinition::new(std::sync::Arc::new(template), &Default::default()).ok()
+}
