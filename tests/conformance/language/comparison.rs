@@ -8,8 +8,8 @@ use serde_json::Value;
 pub struct Agreement {
     pub pattern: String,
     pub reason: String,
-    /// What our error says, if it is about an error.
-    error: Option<String>,
+    /// What every difference of such a probe says, if not all are meant.
+    text: Option<String>,
 }
 
 pub fn agreements() -> Vec<Agreement> {
@@ -22,7 +22,7 @@ pub fn agreements() -> Vec<Agreement> {
         .map(|pair| Agreement {
             pattern: text(&pair[0]),
             reason: text(&pair[1]),
-            error: pair[2].as_str().map(str::to_owned),
+            text: pair[2].as_str().map(str::to_owned),
         })
         .collect()
 }
@@ -36,12 +36,9 @@ impl Agreement {
             .any(|source| self.pattern.starts_with(source))
     }
 
-    pub fn covers(&self, name: &str, ours: &Value) -> bool {
-        let our_error = ours["error"][1].as_str().unwrap_or_default();
-        self.error
-            .as_ref()
-            .is_none_or(|error| our_error.contains(error.as_str()))
-            && self.matches(name)
+    pub fn covers(&self, name: &str, differences: &[String]) -> bool {
+        let is_meant = |text: &String| differences.iter().all(|difference| difference.contains(text.as_str()));
+        self.matches(name) && self.text.as_ref().is_none_or(is_meant)
     }
 
     fn matches(&self, name: &str) -> bool {

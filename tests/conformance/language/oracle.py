@@ -25,6 +25,7 @@ from heat.engine import environment
 from heat.engine import function
 from heat.engine import node_data
 from heat.engine import parameter_groups
+from heat.engine import properties
 from heat.engine import resources
 from heat.engine import stk_defn
 from heat.engine import template
@@ -181,7 +182,6 @@ def stack_outcome(probe):
         name: {'value': attempt(parameter.value),
                'shown': attempt(lambda: str(parameter)),
                'hidden': bool(parameter.hidden()),
-               'label': parameter.label(),
                'described': attempt(
                    lambda: api.format_validate_parameter(parameter))}
         for name, parameter in stack.parameters.params.items()}
@@ -311,7 +311,17 @@ def refused_outcome(probe):
     return stack_outcome({'template': template_format.parse(probe['text'])})
 
 
+def properties_outcome(probe):
+    """Validates properties of a type, in a reading without translation."""
+    schema = resources.global_env().get_class(probe['type']).properties_schema
+    props = properties.Properties(schema, copy.deepcopy(probe['properties']), context=None)
+    outcome = {'validate': attempt(props.validate)}
+    outcome['values'] = {name: attempt(lambda: props[name]) for name in sorted(schema)}
+    return outcome
+
+
 OUTCOMES = {
+    'properties': properties_outcome,
     'refused': refused_outcome,
     'text': text_outcome,
     'python': python_outcome,

@@ -2,12 +2,17 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use heat_engine::exception::RemoteException;
+use heat_engine::plugins::inventory;
 use heat_engine::python::json::dumps_sorted;
 use heat_engine::python::regex::PythonRegex;
 use heat_engine::python::repr::{repr_tuple, to_text};
 use heat_engine::python::{dumps, repr};
-use heat_engine::template::environment::{MergeableParameters, merge_environment_files};
+use heat_engine::resource::constraints::CustomConstraints;
+use heat_engine::resource::properties::{Depth, Given, Properties, PropertyError};
+use heat_engine::template::environment::{merge_environment_files, mergeable_parameters};
+use heat_engine::template::parameters::own_schemata;
 use heat_engine::template::reading::{read_environment, read_map, read_template};
 use heat_engine::template::{
     AttributeFailure, AttributePath, CustomConstraintCheck, DeletionPolicy, Environment, Facade, Files,
@@ -22,6 +27,7 @@ pub fn outcome(probe: &Value) -> Value {
         "environment" => environment_outcome(probe),
         "text" => text_outcome(probe),
         "refused" => refused_outcome(probe),
+        "properties" => Ok(properties_outcome(probe)),
         "merge" => merge_outcome(probe),
         "immutable" => immutable_outcome(probe),
         "python" => Ok(python_outcome(&probe["value"])),
@@ -174,7 +180,6 @@ fn parameters_outcome(parameters: &Parameters) -> Value {
                 "value": attempt_resolving(parameter.value()),
                 "shown": attempt_resolving(parameter.display().map(Value::from)),
                 "hidden": parameter.is_hidden(),
-                "label": parameter.label(),
                 "described": {"ok": parameter.describe()},
             });
             (parameter.name.clone(), told)
@@ -301,7 +306,9 @@ fn parameters_of(schema: &Value, values: &Map<String, Value>) -> Result<Paramete
 }
 
 fn merge_outcome(probe: &Value) -> Result<Value, TemplateError> {
-    let parameters = parameters_of(&probe["parameters"], &Map::new())?;
+    let body = json!({"heat_template_version": "2018-08-31", "parameters": probe["parameters"]});
+    let template = Template::new(body, Environment::default(), Files::default())?;
+    let parameters = mergeable_parameters(&own_schemata(&template)?);
     let contents = probe["files"].as_object().cloned().unwrap_or_default();
     let names: Vec<String> = contents.keys().cloned().collect();
     let files = contents
@@ -313,7 +320,7 @@ fn merge_outcome(probe: &Value) -> Result<Value, TemplateError> {
         &mut environment,
         &names,
         &Files::from_value(Value::Object(files))?,
-        &MergeableParameters::from(&parameters),
+        &parameters,
     )?;
     Ok(Value::Object(environment))
 }
@@ -350,6 +357,36 @@ fn refused_outcome(probe: &Value) -> Result<Value, TemplateError> {
     let text = probe["text"].as_str().unwrap_or_default();
     let template = read_template(text, None, 1 << 20)?;
     stack_outcome(&json!({"template": template}))
+}
+
+struct AllIsWell;
+
+#[async_trait::async_trait]
+impl CustomConstraints for AllIsWell {
+    async fn validate(&self, _: &str, _: &Value) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+fn properties_outcome(probe: &Value) -> Value {
+    let known = &inventory::types()[probe["type"].as_str().expect("a type")];
+    let given = probe["properties"].as_object().into_iter().flatten();
+    let given = given.map(|(name, value)| (name.clone(), Given::Value(value.clone())));
+    let properties = Properties::new(known.properties, given.collect());
+    // Nobody is asked, so nothing is waited for.
+    let validated = properties
+        .validate(Depth::Values, &AllIsWell)
+        .now_or_never()
+        .expect("no waiting");
+    let told = |result: Result<Value, PropertyError>| match result {
+        Ok(value) => json!({"ok": value}),
+        Err(error) => json!({"error": [error.class_name(), error.to_string()]}),
+    };
+    let values = known.properties.iter();
+    let values: Map<String, Value> = values
+        .map(|property| (property.name.to_owned(), told(properties.get(property.name))))
+        .collect();
+    json!({"validate": told(validated.map(|()| Value::Null)), "values": values})
 }
 
 /// Where each match ends, in characters.

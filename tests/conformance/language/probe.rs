@@ -18,10 +18,11 @@ fn main() -> std::io::Result<()> {
     let judge = |answer: &Value| {
         let name = answer["probe"]["name"].as_str().unwrap_or_default();
         let ours = outcome::outcome(&answer["probe"]);
-        let agreed = agreements.iter().find(|agreement| agreement.covers(name, &ours));
+        let differences = comparison::differences(&answer["outcome"], &ours);
+        let agreed = agreements.iter().find(|agreement| agreement.covers(name, &differences));
         json!({
             "name": name,
-            "differences": comparison::differences(&answer["outcome"], &ours),
+            "differences": differences,
             "agreed": agreed.map(|agreement| agreement.reason.as_str()),
             "both_refuse": answer["outcome"]["error"].is_array() && ours["error"].is_array(),
         })
