@@ -7,6 +7,7 @@ mod fault_proxy;
 mod keystone_types;
 #[allow(dead_code, reason = "the rooms' tests come one by one; each uses a part of it")]
 mod lab;
+mod language_fuzz;
 mod language;
 mod messaging;
 mod metrics;
