@@ -19,7 +19,7 @@ use super::sync_point::key_of;
 use super::witness::{Decision, NOT_KNOWN_YET, Step};
 use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
-use crate::resource::state::{Action, Status};
+use crate::resource::state::Action;
 use crate::stack::Stack;
 use crate::stack::error::StackError;
 use crate::stack::known::KnownResources;
@@ -121,6 +121,7 @@ impl Convergence {
     ) -> Result<(), StackError> {
         let began = Instant::now();
         let type_name = subject.type_name();
+        let _holding = self.unreleased.watch(subject.tracked.row.id, &subject.tracked.held);
         let template_before = subject.tracked.row.current_template_id;
         let deadline = Instant::now() + stack.time_remaining(&self.services);
         let end = match request.skip_propagate {
@@ -379,7 +380,10 @@ impl Convergence {
             None => row.current_template_id == template_before,
             Some(holder) if holder == self.services.engine_id => false,
             Some(holder) if self.is_alive(context, holder).await? => false,
-            Some(holder) => self.take_from_dead(subject, holder, row.atomic_key).await?,
+            Some(holder) => self
+                .take_lock_from(&subject.tracked, Some(holder), row.atomic_key)
+                .await?
+                .is_updated(),
         };
         if !again {
             tracing::debug!(
@@ -408,42 +412,6 @@ impl Convergence {
         };
         self.send_check(context, message).await?;
         Ok(())
-    }
-
-    /// Frees a resource that a dead engine held, and marks it as failed. False if somebody was faster.
-    async fn take_from_dead(
-        &self,
-        subject: &Subjected,
-        holder: &str,
-        atomic_key: Option<i64>,
-    ) -> Result<bool, StackError> {
-        let tracked = &subject.tracked;
-        let reason = format!("Worker went down during resource {}", tracked.action);
-        tracing::warn!(
-            resource = tracked.row.name,
-            resource_id = tracked.row.id,
-            holder,
-            "{reason}"
-        );
-        let changes = ResourceChanges {
-            status: Some(Status::Failed.to_string()),
-            status_reason: Some(reason.clone()),
-            engine_id: Some(None),
-            ..ResourceChanges::default()
-        };
-        let expected = ExpectedResource::locked_by(holder, atomic_key);
-        let swap = self
-            .services
-            .store
-            .resource_swap(tracked.row.id, &expected, &changes)
-            .await?;
-        if !swap.is_updated() {
-            return Ok(false);
-        }
-        tracked
-            .add_event(&self.services, tracked.action, Status::Failed, &reason)
-            .await?;
-        Ok(true)
     }
 
     /// A replacement that the latest traversal does not know is to be cleaned up; what it replaced may be what the

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use moka::future::Cache;
 use tokio_util::sync::CancellationToken;
 
+use super::held::Unreleased;
 use super::running::RunningChecks;
 use super::turns::Turns;
 use super::witness::Watch;
@@ -33,6 +34,7 @@ pub struct Convergence {
     /// Cancelled when what runs has to be given back: the engine ends.
     pub(super) ending: CancellationToken,
     pub(super) sync_points: Turns,
+    pub(super) unreleased: Unreleased,
     graphs: Cache<String, Arc<Graph>>,
     sent: Cache<(String, Node), ()>,
     pub(super) watch: Watch,
@@ -45,6 +47,7 @@ impl Convergence {
             running: RunningChecks::default(),
             ending,
             sync_points: Turns::default(),
+            unreleased: Unreleased::default(),
             graphs: Cache::new(KEPT_GRAPHS),
             sent: Cache::new(KEPT_MESSAGES),
             watch: Watch::default(),

@@ -83,6 +83,9 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1 << 20);
 /// Between attempts to go on while the database or the broker is away.
 pub(super) const OUTAGE_PAUSE: Duration = Duration::from_secs(2);
 
+/// Why an action was aborted that its engine gave back.
+pub(super) const ENGINE_STOPPED: &str = "the engine was stopped";
+
 /// The most that a retried action waits at random on top of its back-off.
 const RETRY_JITTER: Duration = Duration::from_secs(2);
 
@@ -371,7 +374,7 @@ impl Operation<'_> {
                 let (cause, end) = match abort {
                     Abort::TimedOut => (self.timeout_text(action), CheckEnd::TimedOut),
                     Abort::Cancelled => ("user triggered cancel".to_owned(), CheckEnd::Cancelled),
-                    Abort::EngineEnds => ("the engine was stopped".to_owned(), CheckEnd::HandedBack),
+                    Abort::EngineEnds => (ENGINE_STOPPED.to_owned(), CheckEnd::HandedBack),
                 };
                 (
                     Status::Failed,

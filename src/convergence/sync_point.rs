@@ -144,7 +144,7 @@ impl Convergence {
     }
 }
 
-fn read(point: &SyncPoint) -> Meeting {
+pub(super) fn read(point: &SyncPoint) -> Meeting {
     let parse = |text: &Option<String>| text.as_deref().and_then(|text| loads(text).ok());
     Meeting::read(parse(&point.input_data).as_ref(), parse(&point.extra_data).as_ref())
 }

@@ -7,6 +7,7 @@ use chrono::NaiveDateTime;
 use serde_json::{Map, Value};
 
 use super::error::CheckEnd;
+use super::held::Held;
 use crate::python::dumps;
 use crate::resource::attributes::AttributeCache;
 use crate::resource::instance::physical_name;
@@ -36,6 +37,7 @@ pub const STATE_CHANGED: &str = "state changed";
 #[derive(Debug)]
 pub struct Tracked {
     pub row: Resource,
+    pub held: Held,
     pub action: Action,
     pub status: Status,
     /// The type as the template names it.
@@ -94,6 +96,7 @@ impl Tracked {
             stored_properties: properties,
             attributes,
             work_when_read: work_of(&row),
+            held: Held::default(),
             row,
         }
     }
@@ -154,8 +157,14 @@ impl Tracked {
                     self.properties_are_stored = true;
                 }
                 match lock {
-                    Lock::Acquire => self.row.engine_id = Some(services.engine_id.clone()),
-                    Lock::Release => self.row.engine_id = None,
+                    Lock::Acquire => {
+                        self.row.engine_id = Some(services.engine_id.clone());
+                        self.held.set(true);
+                    }
+                    Lock::Release => {
+                        self.row.engine_id = None;
+                        self.held.set(false);
+                    }
                     Lock::Respect => {}
                 }
                 if status != Status::Complete {
@@ -299,7 +308,7 @@ impl Tracked {
         }
     }
 
-    fn event(&self, services: &Services, action: Action, status: Status, reason: &str) -> NewEvent {
+    pub fn event(&self, services: &Services, action: Action, status: Status, reason: &str) -> NewEvent {
         NewEvent {
             uuid: services.clock.new_uuid(),
             stack_id: self.row.stack_id.clone(),

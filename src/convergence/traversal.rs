@@ -202,7 +202,7 @@ impl Convergence {
     /// the stack as failed: nobody else would.
     ///
     /// Boxed: a failed start may roll back, which is the start of another traversal.
-    fn run_start<'a>(
+    pub(super) fn run_start<'a>(
         &'a self,
         context: &'a RequestContext,
         stack: &'a mut Stack,

@@ -16,6 +16,7 @@ use super::vitals::Vitals;
 use crate::clock::Clock;
 use crate::cloud::{Cloud, CloudOptions, TransportSetupError};
 use crate::convergence::engine::Convergence;
+use crate::convergence::recover::Recovery;
 use crate::identity::crypt::{CryptError, EncryptionKey};
 use crate::identity::policy::{PolicyFileError, ResourcePolicy};
 use crate::journal::Journal;
@@ -56,6 +57,7 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     };
     let policy = Arc::new(read_policy(&daemon.settings)?);
     let convergence = Convergence::new(services.clone(), daemon.shutdown.hard().clone());
+    let recovery = Recovery::new(convergence.clone(), bus.clone());
     let running = convergence.running.clone();
     let servers = Servers::start(&bus, convergence, policy)?;
     let vitals = Vitals {
@@ -71,7 +73,7 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
         engine_id: services.engine_id.clone(),
         host: daemon.settings.engine.host.clone(),
     });
-    let row = take_part(&daemon, &services, &servers).await;
+    let row = take_part(&daemon, &services, &servers, recovery).await;
     if tokio::time::timeout(FAREWELL, servers.stop_consuming()).await.is_err() {
         tracing::warn!("the broker does not end the subscriptions; going on without");
     }
@@ -95,7 +97,12 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
 
 /// From the moment when the broker has us to the order to stop. The row of the service table comes last: an engine that
 /// cannot take work shall not look as if it could. The result is the row that is left to remove.
-async fn take_part(daemon: &Daemon, services: &Services, servers: &Servers) -> Result<Option<ServiceRow>, EngineError> {
+async fn take_part(
+    daemon: &Daemon,
+    services: &Services,
+    servers: &Servers,
+    recovery: Recovery,
+) -> Result<Option<ServiceRow>, EngineError> {
     let stop = daemon.shutdown.soft();
     if stop.run_until_cancelled(servers.ready()).await.is_none() {
         return Ok(None);
@@ -108,6 +115,7 @@ async fn take_part(daemon: &Daemon, services: &Services, servers: &Servers) -> R
         None => return Ok(Some(row)),
     }
     daemon.ready();
+    daemon.shutdown.spawn(recovery.run(stop.clone()));
     // Without its reports the others would soon take this engine for dead, and what it works on from it.
     if daemon.shutdown.spawn(row.clone().keep_up(stop.clone())).await.is_err() {
         row.leave().await;

@@ -7,6 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::compression::Compression;
 use super::connection::{Link, LinkState, Told};
+use super::declare::{self, QueueState};
 use super::error::{PublishError, SetupError};
 use super::options::Options;
 use super::publisher::{Destination, Outgoing, Publisher};
@@ -130,16 +131,38 @@ impl Bus {
         self.shared.publisher.publish(&outgoing, None).await
     }
 
+    /// What a queue holds and who reads it; `None` if there is none of that name. Waits for no broker.
+    pub async fn queue_state(&self, name: &str) -> Result<Option<QueueState>, PublishError> {
+        self.shared.publisher.queue_state(name).await
+    }
+
     /// Deletes a queue that nobody will read again. False if somebody reads it, or if it holds messages.
     pub async fn delete_idle_queue(&self, name: &str) -> Result<bool, PublishError> {
         self.shared.publisher.delete_idle_queue(name).await
     }
 
-    /// Closes the connections; what is published afterwards fails.
+    /// Closes the connections; what is published afterwards fails. The queue for replies goes, unless its name is made
+    /// to be found again.
     pub async fn close(&self) {
+        if let Some(queue) = self.shared.reply_queue.get()
+            && !self.options().rabbit.use_queue_manager
+        {
+            queue.stop().await;
+            self.delete_own_queue(queue.name()).await;
+        }
         self.shared.closed.cancel();
         for link in [&self.shared.publishing, &self.shared.consuming] {
             link.ended().await;
+        }
+    }
+
+    /// Deletes a queue that is ours alone, with what is in it. Without a broker it stays.
+    pub(super) async fn delete_own_queue(&self, name: &str) {
+        let live = self.shared.consuming.state().borrow().live.clone();
+        if let Some(live) = live
+            && let Err(error) = declare::delete_own_queue(&live, name).await
+        {
+            tracing::debug!(queue = name, %error, "left a queue behind");
         }
     }
 

@@ -21,6 +21,14 @@ pub(super) enum DeclareError {
     Broker(#[from] lapin::Error),
 }
 
+/// A queue, as the broker tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueState {
+    /// Messages that no consumer has been given.
+    pub waiting: u32,
+    pub consumers: u32,
+}
+
 pub(super) fn short(name: &str) -> Result<ShortString, DeclareError> {
     ShortString::try_new(name).map_err(|_| DeclareError::NameTooLong)
 }
@@ -117,6 +125,26 @@ async fn try_queue(live: &Live, queue: &QueueDeclaration) -> Result<(), DeclareE
             .await?;
     }
     Ok(())
+}
+
+/// What a queue holds and who reads it; `None` if there is none of that name.
+pub(super) async fn queue_state(live: &Live, name: &str) -> Result<Option<QueueState>, DeclareError> {
+    let channel = live.channel().await?;
+    let passive = QueueDeclareOptions {
+        passive: true,
+        ..QueueDeclareOptions::default()
+    };
+    match channel
+        .queue_declare(short(name)?, passive, FieldTable::default())
+        .await
+    {
+        Ok(queue) => Ok(Some(QueueState {
+            waiting: queue.message_count(),
+            consumers: queue.consumer_count(),
+        })),
+        Err(error) if reply_code(&error) == Some(NOT_FOUND) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Deletes a queue that has neither consumers nor messages. False if it has. (One that is not there counts as deleted.)

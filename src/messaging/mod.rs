@@ -31,6 +31,7 @@ mod transport_url;
 mod version;
 
 pub use bus::{Bus, Health, HealthWatch};
+pub use declare::QueueState;
 pub use error::{PublishError, SetupError};
 pub use fault::{Exception, Fault};
 pub use notifier::{Notifier, unsupported_drivers};

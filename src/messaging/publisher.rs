@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::compression::Compression;
 use super::connection::{Link, Live};
-use super::declare::{self, DeclareError, declare_exchange, declare_queue, short};
+use super::declare::{self, DeclareError, QueueState, declare_exchange, declare_queue, short};
 use super::error::PublishError;
 use super::measure;
 use super::topology::{ExchangeDeclaration, QueueDeclaration};
@@ -25,6 +25,8 @@ use super::topology::{ExchangeDeclaration, QueueDeclaration};
 const LANES: usize = 32;
 /// After this a confirmation is thought lost, and the frame is sent again.
 const CONFIRM_PATIENCE: Duration = Duration::from_secs(60);
+/// How long the broker may take to tell of a queue.
+const QUESTION_PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
 /// Pause before another look whether a queue has come (back) into being; oslo.messaging's own.
 const PAUSE_WHILE_NO_QUEUE: Duration = Duration::from_millis(250);
@@ -261,6 +263,30 @@ impl Publisher {
 
     fn put_back(&self, lane: Lane) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(lane);
+    }
+
+    pub(super) async fn queue_state(&self, name: &str) -> Result<Option<QueueState>, PublishError> {
+        let asking = async {
+            loop {
+                let live = self.link.live().await.map_err(|_| PublishError::Closed)?;
+                match declare::queue_state(&live, name).await {
+                    Ok(state) => return Ok(state),
+                    Err(DeclareError::NameTooLong) => return Err(PublishError::NameTooLong),
+                    Err(DeclareError::Broker(error)) => {
+                        tracing::debug!(queue = name, %error, "could not ask for a queue; trying again");
+                        tokio::time::sleep(PAUSE_AFTER_ERROR).await;
+                    }
+                }
+            }
+        };
+        tokio::time::timeout(QUESTION_PATIENCE, asking)
+            .await
+            .unwrap_or_else(|_| {
+                Err(PublishError::TimedOut {
+                    routing_key: name.to_owned(),
+                    waited: QUESTION_PATIENCE,
+                })
+            })
     }
 
     pub(super) async fn delete_idle_queue(&self, name: &str) -> Result<bool, PublishError> {

@@ -26,6 +26,7 @@ pub(super) struct ReplyQueue {
     waiting: Waiting,
     /// Whether the queue has been there at all; from then on replies wait in it while we are away.
     exists: watch::Receiver<bool>,
+    stopped: CancellationToken,
 }
 
 impl ReplyQueue {
@@ -39,6 +40,7 @@ impl ReplyQueue {
         let name = format!("reply_{unique}");
         let waiting = Waiting::default();
         let (exists_sender, exists) = watch::channel(false);
+        let stopped = closed.child_token();
         let reader = Reader {
             link,
             queue: topology.reply_queue(&name),
@@ -46,10 +48,22 @@ impl ReplyQueue {
             max_frame_bytes,
             waiting: waiting.clone(),
             exists: exists_sender,
-            closed,
+            stopped: stopped.clone(),
         };
         tokio::spawn(reader.run());
-        Self { name, waiting, exists }
+        Self {
+            name,
+            waiting,
+            exists,
+            stopped,
+        }
+    }
+
+    /// Reads no more, so that the queue can go: a reader would declare it anew.
+    pub(super) async fn stop(&self) {
+        self.stopped.cancel();
+        let mut exists = self.exists.clone();
+        while exists.changed().await.is_ok() {}
     }
 
     pub(super) fn name(&self) -> &str {
@@ -97,13 +111,13 @@ struct Reader {
     max_frame_bytes: usize,
     waiting: Waiting,
     exists: watch::Sender<bool>,
-    closed: CancellationToken,
+    stopped: CancellationToken,
 }
 
 impl Reader {
     async fn run(self) {
-        let closed = self.closed.clone();
-        closed.run_until_cancelled(self.read_for_ever()).await;
+        let stopped = self.stopped.clone();
+        stopped.run_until_cancelled(self.read_for_ever()).await;
     }
 
     async fn read_for_ever(&self) {

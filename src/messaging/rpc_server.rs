@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use super::bus::Bus;
 use super::connection::Live;
-use super::declare::{DeclareError, declare_queue, delete_own_queue, short, table};
+use super::declare::{DeclareError, declare_queue, short, table};
 use super::envelope;
 use super::error::SetupError;
 use super::fault::Fault;
@@ -50,6 +50,8 @@ pub struct ServerOptions {
     /// Unacknowledged requests that the broker may have out to us from each queue. 0 is no limit, and takes
     /// from other engines what they could begin with sooner. A handler that acknowledges early makes room.
     pub prefetch: u16,
+    /// No other process will ever be this server: its own queue goes when it ends.
+    pub is_unique: bool,
 }
 
 /// A running server.
@@ -163,22 +165,19 @@ impl RpcServer {
         self.shared.requests.wait().await;
     }
 
-    /// Ends: what is unacknowledged goes back to its queue. The queue for messages to all servers goes too, unless its
-    /// name is made to be found again.
+    /// Ends: what is unacknowledged goes back to its queue. Queues that are this server's alone go, unless their name is
+    /// made to be found again; what is still in them is for a server that nobody will ever be again.
     pub async fn close(self) {
         self.stop_consuming().await;
         self.shared.closed.cancel();
         self.shared.readers.close();
         self.shared.readers.wait().await;
-        if self.shared.bus.options().rabbit.use_queue_manager {
-            return;
-        }
-        let link = self.shared.bus.shared.consuming.clone();
-        let live = link.state().borrow().live.clone();
-        if let Some(live) = live
-            && let Err(error) = delete_own_queue(&live, &self.fanout_queue).await
-        {
-            tracing::debug!(queue = self.fanout_queue, %error, "left a queue behind; it will expire");
+        let options = &self.shared.options;
+        let own = format!("{}.{}", options.topic, options.server);
+        let fanout_goes = !self.shared.bus.options().rabbit.use_queue_manager;
+        let queues = [(options.is_unique, own.as_str()), (fanout_goes, &self.fanout_queue)];
+        for (_, queue) in queues.into_iter().filter(|(goes, _)| *goes) {
+            self.shared.bus.delete_own_queue(queue).await;
         }
     }
 }

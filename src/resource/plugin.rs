@@ -12,7 +12,8 @@
 //!   [`Instance::physical_name`]) and takes it over.
 //! * **Waiting** depends on stored state alone: the physical id, the resource data, the properties. Nothing that `make`
 //!   kept in memory, because another engine may do the waiting.
-//! * **`unmake`** of what is missing succeeds, also when the physical id is not known.
+//! * **`unmake`** of what is missing succeeds, also when the physical id is not known. Where the service can tell, it then
+//!   removes the object of a lost attempt: a replacement has another name and does not take it over.
 //! * **Every operation may run twice**, and every step may be the last before a crash.
 //! * **An error says what to do** ([`Failure`]): nothing, retry the action, or "it is not there".
 

@@ -47,6 +47,8 @@ impl Servers {
             version: version.to_owned(),
             concurrency,
             prefetch: u16::try_from(concurrency).unwrap_or(u16::MAX),
+            // The engines of one host share a server of the contract; an engine's id is nobody else's.
+            is_unique: server == engine_id,
         };
         let requests = settings.messaging.transport.executor_thread_pool_size as usize;
         let checks = settings.own.max_concurrent_checks as usize;

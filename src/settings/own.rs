@@ -1,9 +1,12 @@
 //! `[heat_engine_rs]`: what the Python engine has no option for. A Python engine ignores the group, so that one
 //! heat.conf serves both.
 
+use std::time::Duration;
+
 use serde::Deserialize;
 
 use super::option::*;
+use super::typed;
 
 pub const OPTIONS: &[OptionSpec] = &[
     integer("max_concurrent_checks", "256").min(1),
@@ -13,6 +16,8 @@ pub const OPTIONS: &[OptionSpec] = &[
     boolean("hand_over_to_python", true),
     text("metrics_address", ""),
     text("health_address", ""),
+    integer("recovery_interval", "30").min(0),
+    integer("recovery_patience", "60").min(1),
 ];
 
 /// `[heat_engine_rs]`.
@@ -32,4 +37,10 @@ pub struct OwnSettings {
     pub metrics_address: String,
     /// `host:port` at which health alone is told; empty: nowhere.
     pub health_address: String,
+    /// How often the tables are looked through for work that nobody does any more; zero: never.
+    #[serde(deserialize_with = "typed::seconds")]
+    pub recovery_interval: Duration,
+    /// How long a message may be under way before it is taken for lost.
+    #[serde(deserialize_with = "typed::seconds")]
+    pub recovery_patience: Duration,
 }

@@ -115,10 +115,19 @@ impl Stack {
 
     /// The time that is left of it; zero when it is over.
     pub fn time_remaining(&self, services: &Services) -> Duration {
+        let left = self.time_left(services).to_std().unwrap_or(Duration::ZERO);
+        left.min(LONGEST_TIMEOUT)
+    }
+
+    /// How long it has been over; nothing while some is left.
+    pub fn time_overdue(&self, services: &Services) -> Option<Duration> {
+        (-self.time_left(services)).to_std().ok()
+    }
+
+    fn time_left(&self, services: &Services) -> TimeDelta {
         let elapsed = services.clock.utc_now() - self.started_at();
         let whole = TimeDelta::from_std(self.timeout(services)).unwrap_or(TimeDelta::MAX);
-        let left = whole.checked_sub(&elapsed).unwrap_or(TimeDelta::MAX);
-        left.to_std().unwrap_or(Duration::ZERO).min(LONGEST_TIMEOUT)
+        whole.checked_sub(&elapsed).unwrap_or(TimeDelta::MAX)
     }
 
     pub fn has_timed_out(&self, services: &Services) -> bool {

@@ -21,6 +21,8 @@ pub enum Expected {
     Traversal(String),
     /// It is in this traversal, whose end is not recorded.
     InProgress(String),
+    /// It has no traversals: whoever has its lock may write.
+    Legacy,
 }
 
 impl Stack {
@@ -55,6 +57,19 @@ impl Stack {
         status: Status,
         reason: &str,
     ) -> Result<Swap, StackError> {
+        let expected = Expected::InProgress(self.traversal().to_owned());
+        self.set_end_of(services, context, expected, status, reason).await
+    }
+
+    /// As [`Self::set_end`], for a stack of any kind.
+    pub async fn set_end_of(
+        &mut self,
+        services: &Services,
+        context: &RequestContext,
+        expected: Expected,
+        status: Status,
+        reason: &str,
+    ) -> Result<Swap, StackError> {
         let before = (self.row.status.clone(), self.row.status_reason.clone());
         self.row.status = Some(status.to_string());
         self.row.status_reason = Some(reason.to_owned());
@@ -64,7 +79,6 @@ impl Stack {
             status_reason: self.row.status_reason.clone(),
             ..StackChanges::default()
         };
-        let expected = Expected::InProgress(self.traversal().to_owned());
         let swap = self.swap_and_announce(services, context, expected, changes).await?;
         if !swap.is_updated() {
             (self.row.status, self.row.status_reason) = before;
@@ -98,6 +112,7 @@ impl Stack {
                         Expected::InProgress(traversal) => {
                             session.stack_swap_in_progress(id, traversal, changes).await?
                         }
+                        Expected::Legacy => session.stack_swap(id, None, changes).await?,
                     };
                     if swap.is_updated() {
                         session.event_create_limited(event, *limits).await?;

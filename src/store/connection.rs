@@ -1,7 +1,7 @@
 //! The pool, and how a unit of work runs on it.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -46,6 +46,22 @@ struct Inner {
     /// Nothing is tried again from now on.
     closing: CancellationToken,
     onlooker: Onlooker,
+    refusal: Arc<Refusal>,
+}
+
+/// When a server was last found to take no writes, as after a failover: older connections may all lead there.
+#[derive(Debug, Default)]
+struct Refusal(Mutex<Option<Instant>>);
+
+impl Refusal {
+    fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    fn concerns(&self, connection_age: Duration) -> bool {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        last.is_some_and(|last| connection_age >= last.elapsed())
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,7 +84,9 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let connect_options = options.connect_options()?;
         let rehearsal = journal.rehearses().then(|| Arc::new(Rehearsal::default()));
-        let pool = pool_options(options, rehearsal.is_some()).connect_lazy_with(connect_options.clone());
+        let refusal: Arc<Refusal> = Arc::default();
+        let pool = pool_options(options, rehearsal.is_some(), refusal.clone());
+        let pool = pool.connect_lazy_with(connect_options.clone());
         let repertoire = first_connection(options, &connect_options).await?;
         Ok(Self {
             inner: Arc::new(Inner {
@@ -84,6 +102,7 @@ impl Store {
                     rehearsal,
                     transaction: None,
                 },
+                refusal,
             }),
         })
     }
@@ -116,6 +135,11 @@ impl Store {
             Ok(connection.ping().await?)
         };
         self.inner.units.spawn(look).await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// For a connection beside the pool.
+    pub(super) fn connect_options(&self) -> Arc<MySqlConnectOptions> {
+        self.inner.pool.connect_options()
     }
 
     /// Lets units of work that are running finish, without another attempt, and closes the pool; new units are refused.
@@ -209,6 +233,9 @@ impl Inner {
                 self.counters.count_transience(transience);
             }
             unsure |= transience == Some(Transience::LostConnection);
+            if error.is_of_the_server() {
+                self.refusal.note();
+            }
             let Some(pause) = retries.pause_after(&error) else {
                 if transience.is_some() {
                     StoreCounters::count(&self.counters.given_up);
@@ -285,7 +312,7 @@ impl Inner {
     }
 }
 
-fn pool_options(options: &DatabaseOptions, read_only: bool) -> MySqlPoolOptions {
+fn pool_options(options: &DatabaseOptions, read_only: bool, refusal: Arc<Refusal>) -> MySqlPoolOptions {
     let set_up = session_set_up(options);
     MySqlPoolOptions::new()
         .max_connections(options.most_connections())
@@ -293,8 +320,12 @@ fn pool_options(options: &DatabaseOptions, read_only: bool) -> MySqlPoolOptions 
         .max_lifetime(options.connection_recycle_time)
         .idle_timeout(IDLE_TIMEOUT)
         .test_before_acquire(false)
-        .before_acquire(|connection, metadata| {
+        .before_acquire(move |connection, metadata| {
+            let is_of_no_use = refusal.concerns(metadata.age);
             Box::pin(async move {
+                if is_of_no_use {
+                    return Ok(false);
+                }
                 if metadata.idle_for > TRUSTED_IDLE_TIME {
                     connection.ping().await?;
                 }

@@ -99,6 +99,14 @@ impl StoreError {
         }
     }
 
+    /// Whether the server does not take writes, or leaves: what else is connected to it is of no use either.
+    pub(super) fn is_of_the_server(&self) -> bool {
+        matches!(
+            self.server_error_number(),
+            Some(1047 | 1053 | 1079 | 1290 | 1792 | 1836)
+        )
+    }
+
     pub(super) fn is_duplicate(&self) -> bool {
         matches!(self, StoreError::Duplicate(_))
     }
@@ -126,8 +134,8 @@ impl From<sqlx::Error> for StoreError {
             // "Got error … during COMMIT", and what group replication says for the same thing.
             Some(1180 | 3101) => transient(Transience::Certification, error),
             // A Galera node that is not in its cluster, shutdown, killed or timed-out connections, read-only after a
-            // failover: another connection may reach a better server.
-            Some(1047 | 1053 | 1079 | 1290 | 1836 | 1927 | 2006 | 2013 | 4031) => {
+            // failover, no connection left: another connection, or the same a moment later, may reach a better server.
+            Some(1040 | 1047 | 1053 | 1079 | 1203 | 1290 | 1792 | 1836 | 1927 | 2006 | 2013 | 4031) => {
                 transient(Transience::LostConnection, error)
             }
             Some(1022 | 1062 | 1169 | 1586) => StoreError::Duplicate(error),

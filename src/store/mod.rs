@@ -46,6 +46,7 @@ mod value;
 mod event;
 mod raw_template;
 mod raw_template_files;
+mod recovery;
 mod resource;
 mod resource_attributes;
 mod resource_data;
@@ -57,6 +58,7 @@ mod stack;
 mod stack_list;
 mod stack_lock;
 mod stack_tag;
+mod sweep_lock;
 mod sync_point;
 mod user_creds;
 
@@ -69,6 +71,7 @@ pub use filter::{Filter, FilterTest};
 pub use options::{ConnectionStringError, DatabaseOptions};
 pub use paging::{Page, SortDirection};
 pub use raw_template::{NewRawTemplate, RawTemplate, RawTemplateChanges, Removal};
+pub use recovery::{DatedSyncPoint, LeftSyncPoints, NewestEvent, NewestEvents};
 pub use resource::{
     ExpectedResource, LoadedResource, NewResource, Replacement, Resource, ResourceChanges, next_atomic_key,
 };
@@ -81,6 +84,7 @@ pub use stack::{Deleted, LoadedStack, NewStack, Scope, Stack, StackChanges, Stac
 pub use stack_list::StackQuery;
 pub use stack_lock::StackLock;
 pub use swap::Swap;
+pub use sweep_lock::SweepLock;
 pub use sync_point::{NewSyncPoint, SyncPoint, SyncPointKey};
 pub use text::UnstorableName;
 pub use user_creds::{NewUserCreds, UserCreds};

@@ -35,10 +35,10 @@ pub struct NewService {
     pub report_interval: i64,
 }
 
-const SERVICE_COLUMNS: &str =
+pub(super) const SERVICE_COLUMNS: &str =
     "id, engine_id, host, hostname, `binary`, topic, report_interval, created_at, updated_at, deleted_at";
 
-fn service_from_row(row: &MySqlRow) -> Result<Service, sqlx::Error> {
+pub(super) fn service_from_row(row: &MySqlRow) -> Result<Service, sqlx::Error> {
     Ok(from_columns!(row => Service {
         id, engine_id, host, hostname, binary, topic, report_interval, created_at, updated_at, deleted_at,
     }))

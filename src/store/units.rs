@@ -7,11 +7,11 @@ use chrono::NaiveDateTime;
 
 use super::argument::Argument;
 use super::{
-    Deleted, Event, EventLimits, EventQuery, ExpectedResource, Filter, LoadedResource, LoadedStack, LocksOfEngine,
-    NewEvent, NewRawTemplate, NewResource, NewService, NewStack, NewSyncPoint, NewUserCreds, PropertiesData,
-    RawTemplate, RawTemplateChanges, Removal, Replacement, Resource, ResourceChanges, ResourceData, Scope, Service,
-    Stack, StackChanges, StackCreation, StackLock, StackQuery, StackStatus, Store, StoreError, Swap, SyncPoint,
-    SyncPointKey, UserCreds,
+    DatedSyncPoint, Deleted, Event, EventLimits, EventQuery, ExpectedResource, Filter, LeftSyncPoints, LoadedResource,
+    LoadedStack, LocksOfEngine, NewEvent, NewRawTemplate, NewResource, NewService, NewStack, NewSyncPoint,
+    NewUserCreds, NewestEvents, PropertiesData, RawTemplate, RawTemplateChanges, Removal, Replacement, Resource,
+    ResourceChanges, ResourceData, Scope, Service, Stack, StackChanges, StackCreation, StackLock, StackQuery,
+    StackStatus, Store, StoreError, Swap, SyncPoint, SyncPointKey, UserCreds,
 };
 
 macro_rules! units {
@@ -88,6 +88,18 @@ units! { single:
         extra_data: Option<&str>,
     ) -> Swap;
     sync_points_delete(stack_id: &str, traversal_id: &str) -> u64;
+
+    lock_holders() -> Vec<String>;
+    resources_locked_by(engine_id: &str) -> Vec<i64>;
+    stacks_in_progress(convergence: bool) -> Vec<Stack>;
+    stacks_half_deleted(before: NaiveDateTime) -> Vec<Stack>;
+    sync_points_of(stack_id: &str, traversal_id: &str) -> Vec<DatedSyncPoint>;
+    sync_points_left_over(before: NaiveDateTime) -> Vec<LeftSyncPoints>;
+    events_newest(stack_id: &str) -> NewestEvents;
+    event_latest_at() -> Option<NaiveDateTime>;
+    user_creds_unused(before: NaiveDateTime) -> Vec<i64>;
+    raw_templates_unowned(before: NaiveDateTime) -> Vec<i64>;
+    services_ever() -> Vec<Service>;
 
     user_creds_create(creds: &NewUserCreds) -> i64;
     user_creds_get(id: i64) -> Option<UserCreds>;

@@ -40,8 +40,12 @@ pub enum Fate {
     Pass,
     /// The service does not get it; this status is the answer.
     Refuse(u16, &'static str),
+    /// The same, with this text for an explanation.
+    Say(u16, String),
     /// The service gets it, but its answer is lost.
     LoseAnswer,
+    /// Neither request nor answer arrives.
+    Lose,
 }
 
 type Rule = Box<dyn FnMut(&Seen) -> Fate + Send>;
@@ -128,7 +132,9 @@ impl State {
         let fate = (self.rule.lock().expect("not poisoned"))(&seen);
         self.seen.lock().expect("not poisoned").push(seen);
         let answer = match fate {
-            Fate::Refuse(status, headers) => refusal(status, headers),
+            Fate::Refuse(status, headers) => refusal(status, headers, "Refused by the test."),
+            Fate::Say(status, text) => refusal(status, "", &text),
+            Fate::Lose => return,
             Fate::Pass => self.forward(&request).await,
             Fate::LoseAnswer => {
                 self.forward(&request).await;
@@ -210,8 +216,8 @@ fn seen_of(request: &Message) -> Seen {
     }
 }
 
-fn refusal(status: u16, headers: &str) -> Vec<u8> {
-    let body = format!("{{\"error\": {{\"code\": {status}, \"message\": \"Refused by the test.\"}}}}");
+fn refusal(status: u16, headers: &str, text: &str) -> Vec<u8> {
+    let body = format!("{{\"error\": {{\"code\": {status}, \"message\": \"{text}\"}}}}");
     format!(
         "HTTP/1.1 {status} Refused\r\nContent-Type: application/json\r\nx-openstack-request-id: req-refused\r\n\
          {headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",

@@ -135,6 +135,11 @@ impl Lab {
         rows(&self.database.client().args(["-e", statements]).checked_output())
     }
 
+    /// As `sql`, for what may be refused.
+    pub fn try_sql(&self, statements: &str) {
+        let _ = self.database.client().args(["-e", statements]).output();
+    }
+
     /// A vhost of one's own in which the lab's user may do everything.
     pub fn fresh_vhost(&self, hint: &str) -> TestVhost {
         let vhost = TestVhost {
@@ -346,6 +351,16 @@ impl TestVhost {
 
     pub fn bindings(&self) -> Vec<Value> {
         self.list("bindings")
+    }
+
+    /// Loses every message that waits in a queue.
+    pub fn purge(&self, queue: &str) {
+        Lab::get().management("DELETE", &format!("queues/{}/{queue}/contents", self.name), None);
+    }
+
+    pub fn delete_queue(&self, queue: &str) {
+        let path = format!("queues/{}/{}", self.name, queue.replace('/', "%2F"));
+        Lab::get().management("DELETE", &path, None);
     }
 
     /// Closes every client connection of this vhost, as a restart of the broker would.

@@ -4,14 +4,18 @@ mod cloud;
 mod convergence;
 mod daemon;
 mod fault_proxy;
+mod faults;
 mod keystone_types;
 #[allow(dead_code, reason = "the rooms' tests come one by one; each uses a part of it")]
 mod lab;
 mod language_fuzz;
 mod language;
+mod link;
 mod messaging;
 mod metrics;
+mod outages;
 mod properties;
+mod recovery;
 mod resources;
 mod rpc;
 mod schema;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::cloud::{CloudError, ServiceClient, segment};
+use crate::cloud::{Advice, CloudError, ServiceClient, segment};
 use crate::resource::failure::Failure;
 use crate::resource::instance::Instance;
 use crate::resource::plugin::Change;
@@ -39,17 +39,34 @@ impl Kind {
 
     async fn take_over(&self, api: &ServiceClient, fields: &Map<String, Value>) -> Result<Option<Value>, CloudError> {
         let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
-        let request = api
-            .get(self.collection)
-            .query("name", text("name"))
-            .query("domain_id", text("domain_id"));
-        let found = request.send_for(self.collection).await?;
-        let Some(id) = found[0]["id"].as_str() else {
+        let Some(id) = self.find(api, text("name"), text("domain_id")).await? else {
             return Ok(None);
         };
         tracing::info!(id, "taking over what a lost attempt made");
         let body = json!({ self.key: changeable(fields) });
-        api.patch(self.path(id), body).send_for(self.key).await.map(Some)
+        api.patch(self.path(&id), body).send_for(self.key).await.map(Some)
+    }
+
+    async fn find(&self, api: &ServiceClient, name: &str, domain: &str) -> Result<Option<String>, CloudError> {
+        let request = api.get(self.collection).query("name", name).query("domain_id", domain);
+        let found = request.send_for(self.collection).await?;
+        Ok(found[0]["id"].as_str().map(str::to_owned))
+    }
+
+    /// The object that an attempt made which was lost before it had stored the id. Under a name that others may use too it
+    /// cannot be told; and who may not look has none.
+    async fn find_lost(&self, api: &ServiceClient, instance: &Instance) -> Result<Option<String>, Failure> {
+        if instance.properties.is_given("name") {
+            return Ok(None);
+        }
+        let domain = instance.properties.text("domain")?.unwrap_or_default();
+        match self.find(api, &instance.physical_name(), &domain).await {
+            Err(error) if error.advice() != Advice::Retry => {
+                tracing::debug!(%error, "cannot look for what a lost attempt made");
+                Ok(None)
+            }
+            found => Ok(found?),
+        }
     }
 
     pub async fn update(&self, instance: &Instance, fields: Map<String, Value>) -> Result<(), Failure> {
@@ -69,10 +86,18 @@ impl Kind {
 
     /// What is gone, or was never made, needs no deletion.
     pub async fn delete(&self, instance: &Instance) -> Result<(), Failure> {
-        let Some(id) = instance.physical_id() else {
-            return Ok(());
+        let api = match self.api(instance).await {
+            Err(error) if instance.physical_id().is_none() && error.advice() != Advice::Retry => return Ok(()),
+            api => api?,
         };
-        match self.api(instance).await?.delete(self.path(id)).send().await {
+        let id = match instance.physical_id() {
+            Some(id) => id.to_owned(),
+            None => match self.find_lost(&api, instance).await? {
+                Some(id) => id,
+                None => return Ok(()),
+            },
+        };
+        match api.delete(self.path(&id)).send().await {
             Err(error) if error.is_not_found() => Ok(()),
             outcome => Ok(outcome.map(drop)?),
         }

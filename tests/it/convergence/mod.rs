@@ -1,11 +1,13 @@
 //! The engine at its real work: stacks, brought about by the daemon on a vhost and a database of its own.
 
-mod courier;
+pub mod courier;
 mod deaths;
 mod deliveries;
 mod interrupted;
+pub mod linked;
 mod mixed;
-mod site;
+pub mod remains;
+pub mod site;
 mod stopping;
-mod templates;
+pub mod templates;
 mod together;

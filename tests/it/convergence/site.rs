@@ -41,6 +41,28 @@ pub struct Site {
     rpc: RpcClient,
 }
 
+#[derive(Clone)]
+pub struct Caller(RpcClient);
+
+impl Caller {
+    pub async fn try_call(&self, method: &str, arguments: Value) -> Result<Value, CallError> {
+        self.try_call_as(demo(), method, arguments).await
+    }
+
+    pub async fn try_call_as(
+        &self,
+        context: &Map<String, Value>,
+        method: &str,
+        arguments: Value,
+    ) -> Result<Value, CallError> {
+        let target = Target::topic("engine", "1.36");
+        let Value::Object(arguments) = arguments else {
+            panic!("arguments are a map");
+        };
+        self.0.call(&target, method, arguments, context, PATIENCE).await
+    }
+}
+
 /// A stack that a test has made.
 #[derive(Clone, Debug)]
 pub struct Stack {
@@ -165,11 +187,17 @@ impl Site {
     // ------------------------------------------------------------------ requests
 
     pub async fn try_call(&self, method: &str, arguments: Value) -> Result<Value, CallError> {
-        let target = Target::topic("engine", "1.36");
-        let Value::Object(arguments) = arguments else {
-            panic!("arguments are a map");
-        };
-        self.rpc.call(&target, method, arguments, demo(), PATIENCE).await
+        self.caller().try_call(method, arguments).await
+    }
+
+    /// Somebody who asks in the test's name, and may wait for the answer elsewhere.
+    pub fn caller(&self) -> Caller {
+        Caller(self.rpc.clone())
+    }
+
+    /// The project of all that asks.
+    pub fn tenant(&self) -> String {
+        demo()["project_id"].as_str().expect("a project").to_owned()
     }
 
     pub async fn call(&self, method: &str, arguments: Value) -> Value {
@@ -202,6 +230,32 @@ impl Site {
         }
     }
 
+    /// By the cloud's administrator, who finds the services where `keystone_url` says.
+    pub async fn create_as_admin(&self, name: &str, template: Value, keystone_url: &str) -> Stack {
+        let admin = caller("admin", keystone_url).to_wire();
+        let arguments = create_arguments(name, template, json!({}));
+        let created = self.caller().try_call_as(&admin, "create_stack", arguments).await;
+        let identity = created.expect("the stack is created");
+        Stack {
+            name: name.to_owned(),
+            id: identity["stack_id"].as_str().expect("an identity").to_owned(),
+            identity,
+        }
+    }
+
+    pub async fn delete_as_admin(&self, stack: &Stack, keystone_url: &str) {
+        let admin = caller("admin", keystone_url).to_wire();
+        let arguments = stack.delete_arguments();
+        let deleted = self.caller().try_call_as(&admin, "delete_stack", arguments).await;
+        deleted.expect("the stack is deleted");
+    }
+
+    /// A message that nobody answers.
+    pub async fn cast(&self, target: &Target, method: &str, arguments: Map<String, Value>) {
+        let cast = self.rpc.cast(target, method, arguments, demo()).await;
+        cast.expect("a queue takes it");
+    }
+
     pub async fn update(&self, stack: &Stack, template: Value) {
         self.update_with(stack, template, json!({})).await;
     }
@@ -211,8 +265,7 @@ impl Site {
     }
 
     pub async fn delete(&self, stack: &Stack) {
-        self.call("delete_stack", json!({"stack_identity": stack.identity}))
-            .await;
+        self.call("delete_stack", stack.delete_arguments()).await;
     }
 
     pub async fn cancel(&self, stack: &Stack, with_rollback: bool) {
@@ -238,6 +291,17 @@ impl Site {
             .fetch_one(&self.pool)
             .await
             .expect("a sound query")
+    }
+
+    /// The newest stack of that name.
+    pub async fn find(&self, name: &str) -> Option<Stack> {
+        let query = format!("SELECT id FROM stack WHERE name = '{name}' ORDER BY created_at DESC LIMIT 1");
+        let id = self.texts(&query).await.pop()?;
+        Some(Stack {
+            name: name.to_owned(),
+            identity: json!({"tenant": self.tenant(), "stack_name": name, "stack_id": id, "path": ""}),
+            id,
+        })
     }
 
     /// Such as `CREATE_COMPLETE`; `gone` once a stack is deleted.
@@ -372,9 +436,13 @@ impl Site {
 
     /// Waits until no message waits and none is being worked on, for a while.
     pub async fn until_quiet(&self) {
+        self.until_quiet_for(Duration::from_millis(1500)).await;
+    }
+
+    pub async fn until_quiet_for(&self, time: Duration) {
         let mut quiet_since = Instant::now();
         let began = Instant::now();
-        while quiet_since.elapsed() < Duration::from_millis(1500) {
+        while quiet_since.elapsed() < time {
             let queues = self.vhost.queues();
             let busy = queues.iter().any(|queue| {
                 let is_read = queue["name"].as_str().is_some_and(|name| name.starts_with("engine"));
@@ -384,7 +452,7 @@ impl Site {
                 quiet_since = Instant::now();
             }
             assert!(began.elapsed() < PATIENCE, "the queues do not empty");
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            tokio::time::sleep(time / 8).await;
         }
     }
 
@@ -395,6 +463,10 @@ impl Site {
 }
 
 impl Stack {
+    pub fn delete_arguments(&self) -> Value {
+        json!({"stack_identity": self.identity})
+    }
+
     pub fn cancel_arguments(&self, with_rollback: bool) -> Value {
         json!({"stack_identity": self.identity, "cancel_with_rollback": with_rollback})
     }
@@ -440,6 +512,19 @@ impl Engine {
             .expect("the engine serves");
         let id = line.split_once("engine_id=").map(|(_, rest)| rest.trim_matches('"'));
         id.expect("the line names the engine").chars().take(36).collect()
+    }
+
+    pub fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Processor time that it has used.
+    pub fn cpu_time(&self) -> Duration {
+        const TICKS_A_SECOND: f64 = 100.0;
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).expect("it runs");
+        let after_name = stat.rsplit_once(") ").expect("a name").1;
+        let ticks = after_name.split(' ').skip(11).take(2).map(|field| field.parse::<f64>());
+        Duration::from_secs_f64(ticks.map(|ticks| ticks.expect("a number")).sum::<f64>() / TICKS_A_SECOND)
     }
 
     pub fn signal(&self, name: &str) {

@@ -73,3 +73,31 @@ async fn a_second_signal_ends_it_at_once_and_gives_the_work_back() {
     site.until_settled(&stack, "gone").await;
     site.close().await;
 }
+
+/// With another engine alive, what one was at when it was told to stop is done once, and what follows is the other's.
+#[tokio::test(flavor = "multi_thread")]
+async fn work_under_way_when_its_engine_stops_is_done_once() {
+    let site = Site::new("handed", "").await;
+    let (first, second) = tokio::join!(site.engine(), site.engine());
+    let slowly = json!({"action_wait_secs": {"create": 30}});
+    let resources = json!({"a": test(slowly), "b": test_after(json!({}), &["a"])});
+    let stack = site.create("handed", template(resources)).await;
+    let held = site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
+    let (mut leaving, staying) = match held.engine_id == Some(first.id()) {
+        true => (first, second),
+        false => (second, first),
+    };
+    leaving.signal("TERM");
+    site.until_settled(&stack, "CREATE_COMPLETE").await;
+    assert!(leaving.wait().await.success());
+    drop(staying);
+    let events = site.events(&stack).await;
+    for name in ["a", "b"] {
+        let begun = events
+            .iter()
+            .filter(|event| **event == format!("{name} CREATE_IN_PROGRESS"));
+        assert_eq!(begun.count(), 1, "{events:#?}");
+    }
+    assert_eq!(site.resources(&stack).await.len(), 2);
+    site.close().await;
+}

@@ -129,6 +129,7 @@ pub fn server_options(server: &str) -> ServerOptions {
         version: "1.36".to_owned(),
         concurrency: 64,
         prefetch: 64,
+        is_unique: false,
     }
 }
 

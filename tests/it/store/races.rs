@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use heat_engine::store::{
     Deleted, ExpectedResource, NewEvent, NewSyncPoint, PropertiesData, ResourceChanges, Scope, StackChanges, Store,
-    StoreError, Swap, SyncPointKey,
+    StoreError, Swap, SweepLock, SyncPointKey,
 };
 use tokio::sync::Barrier;
 
@@ -303,6 +303,25 @@ async fn a_database_that_is_not_there_is_told_of() {
     );
     let error = Store::connect(&options(&nowhere), standing_clock()).await.map(|_| ());
     assert_eq!(error.expect_err("no database").server_error_number(), Some(1049));
+}
+
+/// One engine of a database sweeps at a time; another follows when the first is gone.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_right_to_sweep_is_one_engines_until_it_is_gone() {
+    let (_database, store) = fresh_store("sweep").await;
+    let (_other_database, elsewhere) = fresh_store("sweep").await;
+    let lease = Duration::from_secs(2);
+    let (mut first, mut second) = (SweepLock::new(store.clone()), SweepLock::new(store.clone()));
+    assert!(first.hold(lease).await.expect("an answer"));
+    assert!(first.hold(lease).await.expect("an answer"));
+    assert!(!second.hold(lease).await.expect("an answer"));
+    assert!(SweepLock::new(elsewhere).hold(lease).await.expect("an answer"));
+    // It is not heard of for longer than its lease, as if its machine had lost power.
+    tokio::time::sleep(lease + Duration::from_secs(2)).await;
+    assert!(second.hold(lease).await.expect("an answer"));
+    assert!(!first.hold(lease).await.expect("an answer"));
+    second.release().await;
+    assert!(first.hold(lease).await.expect("an answer"));
 }
 
 /// sqlx counts the rows that matched, not those that changed, as SQLAlchemy does.

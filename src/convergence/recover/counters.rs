@@ -1,0 +1,46 @@
+//! What sweeps have found and done, for metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+#[derive(Debug, Default)]
+pub struct RecoveryCounters {
+    pub sweeps: AtomicU64,
+    /// Sweeps that an error ended.
+    pub broken_off: AtomicU64,
+    /// Engines that held locks and were found dead.
+    pub dead_engines: AtomicU64,
+    /// Locks that were taken from dead engines.
+    pub locks_freed: AtomicU64,
+    /// `check_resource` messages that were sent again.
+    pub messages_sent_again: AtomicU64,
+    /// Traversals whose start had broken off.
+    pub starts_begun_again: AtomicU64,
+    /// Stacks that were marked as complete or failed because whoever knew had not come to it.
+    pub ends_recorded: AtomicU64,
+    /// Stacks whose time was over with nobody left to notice.
+    pub timeouts: AtomicU64,
+    /// Traversals that had ended but were not tidied away, among them deletes.
+    pub ends_tidied: AtomicU64,
+    /// Sync points of traversals that are over.
+    pub sync_points_removed: AtomicU64,
+    /// Stored credentials that no stack has.
+    pub credentials_removed: AtomicU64,
+    /// Templates that neither a stack nor a resource has.
+    pub templates_removed: AtomicU64,
+    /// Queues of engines that are gone.
+    pub queues_removed: AtomicU64,
+    /// Stacks without convergence whose engine was gone.
+    pub legacy_stacks_reset: AtomicU64,
+    /// Stacks that could not be mended this time.
+    pub stacks_given_up: AtomicU64,
+}
+
+impl RecoveryCounters {
+    pub(super) fn count(counter: &AtomicU64) {
+        Self::add(counter, 1);
+    }
+
+    pub(super) fn add(counter: &AtomicU64, number: u64) {
+        counter.fetch_add(number, Ordering::Relaxed);
+    }
+}

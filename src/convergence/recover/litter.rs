@@ -1,0 +1,111 @@
+//! Queues of engines that are gone.
+//!
+//! Each engine has two queues of its own, named after its id, which is new at every start. One that ends in peace takes
+//! them away (Python's does not); one that crashes leaves them, and nobody will ever read them again. Queues for fanouts
+//! and replies expire by themselves, and their names are not known to others.
+
+use std::collections::HashSet;
+
+use super::Recovery;
+use super::counters::RecoveryCounters;
+use super::engines::reports;
+use crate::convergence::cancel::LISTENER_TOPIC;
+use crate::convergence::worker_client::WORKER_TOPIC;
+use crate::messaging::{Bus, PublishError};
+use crate::stack::error::StackError;
+use crate::stack::services::Services;
+
+/// Engines of the past whose queues are looked for in one sweep.
+const ENGINES_AT_A_TIME: usize = 20;
+
+/// A queue of an engine that is gone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftQueue {
+    pub name: String,
+    pub engine_id: String,
+    pub messages: u32,
+    /// Somebody reads it: the engine lives after all.
+    pub consumers: u32,
+}
+
+impl LeftQueue {
+    pub fn can_go(&self) -> bool {
+        self.messages == 0 && self.consumers == 0
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Litter {
+    /// Engines whose queues are gone, or were never there.
+    cleared: HashSet<String>,
+}
+
+/// The queues of engines that do not report any more, as far as they are there.
+pub async fn left_queues(services: &Services, bus: &Bus) -> Result<Vec<LeftQueue>, StackError> {
+    let mut left = Vec::new();
+    for engine_id in gone(services).await? {
+        left.extend(queues_of(bus, &engine_id).await?);
+    }
+    Ok(left)
+}
+
+/// Removes a queue, unless somebody reads it or something is in it by now.
+pub async fn remove_queue(bus: &Bus, queue: &LeftQueue) -> Result<bool, PublishError> {
+    bus.delete_idle_queue(&queue.name).await
+}
+
+/// Engines with a row in the service table that have not reported for long.
+async fn gone(services: &Services) -> Result<Vec<String>, StackError> {
+    let now = services.clock.utc_now();
+    let rows = services.store.services_ever().await?;
+    let lives = |engine_id: &str| {
+        let mut of_engine = rows.iter().filter(|row| row.engine_id == engine_id);
+        engine_id == services.engine_id || of_engine.any(|row| reports(row, now))
+    };
+    let mut ids: Vec<String> = rows.iter().map(|row| row.engine_id.clone()).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    ids.retain(|id| !lives(id));
+    Ok(ids)
+}
+
+async fn queues_of(bus: &Bus, engine_id: &str) -> Result<Vec<LeftQueue>, StackError> {
+    let mut queues = Vec::new();
+    for topic in [WORKER_TOPIC, LISTENER_TOPIC] {
+        let name = format!("{topic}.{engine_id}");
+        if let Some(state) = bus.queue_state(&name).await? {
+            queues.push(LeftQueue {
+                name,
+                engine_id: engine_id.to_owned(),
+                messages: state.waiting,
+                consumers: state.consumers,
+            });
+        }
+    }
+    Ok(queues)
+}
+
+impl Recovery {
+    pub(super) async fn remove_litter(&mut self) -> Result<(), StackError> {
+        let gone = gone(&self.engine.services).await?;
+        self.litter.cleared.retain(|id| gone.contains(id));
+        let unseen = gone.into_iter().filter(|id| !self.litter.cleared.contains(id));
+        let unseen: Vec<String> = unseen.take(ENGINES_AT_A_TIME).collect();
+        for engine_id in unseen {
+            let mut is_cleared = true;
+            for queue in queues_of(&self.bus, &engine_id).await? {
+                if queue.can_go() && remove_queue(&self.bus, &queue).await? {
+                    tracing::info!(queue = queue.name, "removed a queue of an engine that is gone");
+                    RecoveryCounters::count(&self.counters.queues_removed);
+                } else {
+                    is_cleared = false;
+                    tracing::debug!(?queue, "a queue of an engine that does not report any more stays");
+                }
+            }
+            if is_cleared {
+                self.litter.cleared.insert(engine_id);
+            }
+        }
+        Ok(())
+    }
+}

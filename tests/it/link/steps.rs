@@ -1,0 +1,101 @@
+//! Steps of an engine, counted over all of its links, and the one that fails.
+
+use std::sync::Mutex;
+
+/// How a step fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strike {
+    /// It never reaches the server, and the connection breaks.
+    Before,
+    /// The server does what it asks for, and the connection breaks before the answer.
+    After,
+    /// The server refuses it, with this error number. For a message it is the same as `Before`.
+    Refuse(u16),
+}
+
+#[derive(Default)]
+pub struct Steps(Mutex<Plan>);
+
+#[derive(Default)]
+struct Plan {
+    counting: bool,
+    seen: Vec<String>,
+    strike: Option<(usize, Strike)>,
+    /// Every step of so many fails.
+    often: Option<(usize, Strike)>,
+    struck: Option<String>,
+    /// What happens beside the failure.
+    at_strike: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl Steps {
+    /// Counts from zero. The step of that number fails so, and `at_strike` runs at that moment.
+    pub fn arm(&self, strike: Option<(usize, Strike)>, at_strike: impl FnOnce() + Send + 'static) {
+        *self.0.lock().expect("no panic") = Plan {
+            counting: true,
+            strike,
+            at_strike: Some(Box::new(at_strike)),
+            ..Plan::default()
+        };
+    }
+
+    /// Every step whose number divides by `interval` fails, until the next `disarm`.
+    pub fn arm_often(&self, interval: usize, strike: Strike) {
+        *self.0.lock().expect("no panic") = Plan {
+            counting: true,
+            often: Some((interval, strike)),
+            ..Plan::default()
+        };
+    }
+
+    /// Counts no more. What the steps were, and which of them failed.
+    pub fn disarm(&self) -> (Vec<String>, Option<String>) {
+        let plan = std::mem::take(&mut *self.0.lock().expect("no panic"));
+        (plan.seen, plan.struck)
+    }
+
+    pub fn has_struck(&self) -> bool {
+        self.0.lock().expect("no panic").struck.is_some()
+    }
+
+    pub(super) fn meet(&self, what: &str) -> Option<Strike> {
+        let mut plan = self.0.lock().expect("no panic");
+        if !plan.counting || is_housekeeping(what) {
+            return None;
+        }
+        let number = plan.seen.len();
+        plan.seen.push(what.to_owned());
+        let once = plan.strike.filter(|(at, _)| *at == number);
+        let again = plan.often.filter(|(interval, _)| number % interval == 0);
+        let (_, strike) = once.or(again)?;
+        plan.struck = Some(what.to_owned());
+        Some(match strike {
+            Strike::Refuse(_) if what.starts_with("publish") => Strike::Before,
+            strike => strike,
+        })
+    }
+
+    pub(super) async fn strike(&self) {
+        let at_strike = self.0.lock().expect("no panic").at_strike.take();
+        if let Some(at_strike) = at_strike {
+            at_strike();
+        }
+    }
+}
+
+/// What an engine does by the clock, and on each new connection: no step of its work.
+fn is_housekeeping(what: &str) -> bool {
+    const REPORT_AND_SWEEP: [&str; 10] = [
+        " service ",
+        "FROM service",
+        "GET_LOCK",
+        "stack_lock WHERE engine_id IS NOT NULL",
+        "COALESCE(s.convergence, 0)",
+        "FROM event ORDER BY id DESC LIMIT 1",
+        "FROM sync_point p JOIN stack s",
+        "s.action = 'DELETE' AND s.status = 'COMPLETE'",
+        "FROM user_creds c",
+        "t.created_at < ?",
+    ];
+    what.starts_with("SET ") || REPORT_AND_SWEEP.iter().any(|part| what.contains(part))
+}

@@ -1,0 +1,129 @@
+//! What databases do to those who work with them.
+
+use std::time::Duration;
+
+use super::{OUTAGE, is_unharmed, live_through};
+use crate::convergence::linked::LinkedSite;
+use crate::convergence::site::eventually;
+use crate::lab::Lab;
+use crate::link::{Strike, Weather};
+
+const MOMENT: Duration = Duration::from_millis(300);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_restarted() {
+    let linked = LinkedSite::new("db_restart", "").await;
+    let engine = linked.engine().await;
+    live_through(&linked, &engine, || async {
+        linked.database.weather(Weather::Cut);
+        tokio::time::sleep(OUTAGE).await;
+        linked.database.weather(Weather::Fair);
+    })
+    .await;
+    linked.site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_are_killed() {
+    let linked = LinkedSite::new("db_kill", "").await;
+    let engine = linked.engine().await;
+    let name = &linked.site.database.name;
+    live_through(&linked, &engine, || async {
+        for _ in 0..15 {
+            let mine = format!("SELECT id FROM information_schema.processlist WHERE db = '{name}'");
+            for row in Lab::get().sql(&mine) {
+                Lab::get().try_sql(&format!("KILL CONNECTION {}", row[0]));
+            }
+            tokio::time::sleep(MOMENT).await;
+        }
+    })
+    .await;
+    linked.site.close().await;
+}
+
+/// B40: deadlocks, and waits for locks that are given up, now and then all the time.
+#[rstest::rstest]
+#[case::deadlock_1213_certification_failure(1213)]
+#[case::lock_wait(1205)]
+#[case::changed_read(1020)]
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_that_are_refused_now_and_then(#[case] code: u16) {
+    let linked = LinkedSite::new(&format!("db_{code}"), "").await;
+    let _engine = linked.engine().await;
+    linked.steps.arm_often(10, Strike::Refuse(code));
+    let stack = linked.site.create("busy", super::busy()).await;
+    linked.site.until(&stack, "CREATE_COMPLETE").await;
+    let (seen, struck) = linked.steps.disarm();
+    assert!(struck.is_some() && seen.len() > 100, "{} steps", seen.len());
+    is_unharmed(&linked.site, &stack).await;
+    linked.site.close().await;
+}
+
+/// After a failover the server that we know takes no writes.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_is_read_only_for_a_while() {
+    let linked = LinkedSite::new("db_readonly", "").await;
+    let engine = linked.engine().await;
+    live_through(&linked, &engine, || async {
+        linked.steps.arm_often(1, Strike::Refuse(1290));
+        tokio::time::sleep(OUTAGE).await;
+        linked.steps.disarm();
+    })
+    .await;
+    linked.site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_without_a_connection_left() {
+    let linked = LinkedSite::new("db_full", "").await;
+    let engine = linked.engine().await;
+    live_through(&linked, &engine, || async {
+        linked.database.weather(Weather::Full);
+        linked.database.drop_connections();
+        tokio::time::sleep(OUTAGE).await;
+        linked.database.weather(Weather::Fair);
+    })
+    .await;
+    linked.site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_to_the_database_that_stalls() {
+    let linked = LinkedSite::new("db_stall", "").await;
+    let engine = linked.engine().await;
+    live_through(&linked, &engine, || async {
+        linked.database.weather(Weather::Stalled);
+        tokio::time::sleep(OUTAGE).await;
+        linked.database.weather(Weather::Fair);
+    })
+    .await;
+    linked.site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_to_the_database_that_is_slow() {
+    let linked = LinkedSite::new("db_slow", "").await;
+    let engine = linked.engine().await;
+    live_through(&linked, &engine, || async {
+        linked.database.weather(Weather::Slow(Duration::from_millis(20)));
+        tokio::time::sleep(OUTAGE).await;
+        linked.database.weather(Weather::Fair);
+    })
+    .await;
+    linked.site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_starts_before_its_database() {
+    let linked = LinkedSite::new("db_late", "").await;
+    linked.database.weather(Weather::Cut);
+    let starting = linked.engine();
+    let late = async {
+        tokio::time::sleep(OUTAGE / 2).await;
+        linked.database.weather(Weather::Fair);
+    };
+    let (engine, ()) = tokio::join!(starting, late);
+    eventually("it reports", || async { linked.site.living_engines().await == 1 }).await;
+    drop(engine);
+    linked.site.close().await;
+}

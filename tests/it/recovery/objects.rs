@@ -1,0 +1,99 @@
+//! Objects in another service, half made when their engine died.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use super::RESTLESS;
+use super::steps::{every, kill};
+use crate::convergence::site::{Engine, Site, eventually};
+use crate::convergence::templates::template;
+use crate::fault_proxy::{Fate, FaultProxy};
+use crate::lab::Lab;
+
+/// A project, and a user who has a role in it.
+fn identities(description: &str) -> Value {
+    template(json!({
+        "p": {"type": "OS::Keystone::Project", "properties": {"description": description}},
+        "u": {"type": "OS::Keystone::User", "properties": {
+            "description": description,
+            "roles": [{"role": "member", "project": {"get_resource": "p"}}],
+        }},
+    }))
+}
+
+/// Kills the engine at its request of that number, before Keystone gets it or after. Tells whether there was one.
+fn kill_at(proxy: &FaultProxy, number: usize, fate: Fate, engine: &Engine) -> impl Fn() -> bool + use<> {
+    let victim = engine.process_id();
+    let seen = Arc::new(AtomicUsize::new(0));
+    let counter = seen.clone();
+    proxy.rule(move |_| match counter.fetch_add(1, Ordering::SeqCst) {
+        current if current == number => {
+            kill(victim);
+            fate.clone()
+        }
+        _ => Fate::Pass,
+    });
+    move || seen.load(Ordering::SeqCst) > number
+}
+
+/// Names of projects and users that the stack has made.
+fn made(stack: &str) -> Vec<String> {
+    const CODE: &str = r#"
+import json, sys
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+url, password, prefix = sys.argv[1:]
+s = session.Session(auth=v3.Password(auth_url=url + '/v3', username='admin', password=password, project_name='admin',
+                                     user_domain_id='default', project_domain_id='default'))
+print(json.dumps(sorted(item['name'] for kind in ('projects', 'users')
+                        for item in s.get(url + '/v3/' + kind).json()[kind] if item['name'].startswith(prefix))))
+"#;
+    let keystone = &Lab::get().keystone;
+    let names = Lab::get().python_json(CODE, &[&keystone.url, &keystone.admin_password, &format!("{stack}-")]);
+    let names = names.as_array().into_iter().flatten();
+    names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
+}
+
+async fn dies_at_each_request(hint: &str, fate: Fate, first: usize) {
+    let proxy = FaultProxy::start(&Lab::get().keystone.url).await;
+    let keystone = format!("{RESTLESS}\n[clients_keystone]\nauth_uri = {}", proxy.url);
+    let site = Site::new(hint, &keystone).await;
+    let mut engine = site.engine().await;
+    for number in (first..).step_by(every(3)) {
+        let name = format!("{hint}{}x{number}", std::process::id());
+        let stack = site.create_as_admin(&name, identities("made"), &proxy.url).await;
+        let struck = kill_at(&proxy, number, fate.clone(), &engine);
+        eventually("the engine dies, or the stack is made", || async {
+            struck() || site.state(&stack).await == "CREATE_COMPLETE"
+        })
+        .await;
+        proxy.rule(|_| Fate::Pass);
+        let was_struck = struck();
+        if was_struck {
+            engine.wait().await;
+            engine = site.engine().await;
+        }
+        site.until_tidy(&stack, "CREATE_COMPLETE").await;
+        site.delete_as_admin(&stack, &proxy.url).await;
+        site.until_settled(&stack, "gone").await;
+        assert_eq!(made(&name), Vec::<String>::new(), "{hint}, request {number}");
+        if !was_struck {
+            break;
+        }
+    }
+    drop(engine);
+    site.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_dies_before_each_request() {
+    dies_at_each_request("before", Fate::Lose, 0).await;
+}
+
+/// What the service did and nobody could note down is found by its name and removed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_dies_after_each_request() {
+    dies_at_each_request("after", Fate::LoseAnswer, 1).await;
+}

@@ -1,0 +1,250 @@
+//! Every step of a stack's life fails in turn: each statement and each message, before the server has it, after, and
+//! refused. Then the engine itself dies at each of them.
+//!
+//! One run takes every [`STRIDE`]th step, a different set for each kind of failure; with `EVERY_STEP=1` it takes them all.
+
+use std::ops::Deref;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rstest::rstest;
+use serde_json::{Value, json};
+
+use super::RESTLESS;
+use crate::convergence::linked::LinkedSite;
+use crate::convergence::remains::Remains;
+use crate::convergence::site::{Engine, Site, Stack, create_arguments, eventually};
+use crate::convergence::templates::{template, test};
+use crate::link::Strike;
+
+const STRIDE: usize = 7;
+
+/// How far apart the steps are that are tried in this run.
+pub fn every(steps: usize) -> usize {
+    match std::env::var_os("EVERY_STEP") {
+        Some(_) => 1,
+        None => steps,
+    }
+}
+
+/// What is done to the stack, in this order.
+const LIFE: [(&str, &str); 3] = [
+    ("create", "CREATE_COMPLETE"),
+    ("update", "UPDATE_COMPLETE"),
+    ("delete", "gone"),
+];
+
+/// `b` needs `a`. The update changes `a` in place, replaces `b`, adds `c` and drops `d`.
+fn wanted(round: u32) -> Value {
+    let value = json!({"list_join": ["-", [{"get_attr": ["a", "output"]}, "b"]]});
+    let mut resources = json!({
+        "a": test(json!({"value": round.to_string()})),
+        "b": test(json!({"value": value, "update_replace_value": round.to_string()})),
+    });
+    let third = if round == 1 { "d" } else { "c" };
+    resources[third] = test(json!({"value": {"get_attr": ["a", "output"]}}));
+    template(resources)
+}
+
+/// A site whose engine's steps are counted.
+struct Course(LinkedSite);
+
+impl Deref for Course {
+    type Target = LinkedSite;
+
+    fn deref(&self) -> &LinkedSite {
+        &self.0
+    }
+}
+
+impl Course {
+    async fn lay(hint: &str, extra: &str) -> Self {
+        Self(LinkedSite::new(hint, extra).await)
+    }
+
+    /// Asks for the next thing in a stack's life. The answer may be lost, and does not matter.
+    async fn ask(&self, what: &str, name: &str) -> tokio::task::JoinHandle<()> {
+        let stack = self.site.find(name).await;
+        let (method, arguments) = match (what, stack) {
+            ("update", Some(stack)) => ("update_stack", stack.update_arguments(wanted(2), json!({}))),
+            ("delete", Some(stack)) => ("delete_stack", stack.delete_arguments()),
+            _ => ("create_stack", create_arguments(name, wanted(1), json!({}))),
+        };
+        let caller = self.site.caller();
+        tokio::spawn(async move { drop(caller.try_call(method, arguments).await) })
+    }
+
+    async fn until(&self, name: &str, state: &str) -> Stack {
+        eventually("the stack is there", || async { self.site.find(name).await.is_some() }).await;
+        let stack = self.site.find(name).await.expect("it was there");
+        self.site.until_settled(&stack, state).await;
+        stack
+    }
+}
+
+/// What a life without disturbance comes to, and how many steps each part of it takes.
+async fn undisturbed(course: &Course) -> Vec<(Remains, usize)> {
+    let mut parts = Vec::new();
+    for (what, state) in LIFE {
+        course.steps.arm(None, || {});
+        let asking = course.ask(what, "undisturbed").await;
+        let stack = course.until("undisturbed", state).await;
+        asking.await.expect("no panic");
+        course.site.until_quiet().await;
+        let (seen, _) = course.steps.disarm();
+        parts.push((
+            course.site.remains(&stack).await.without(Some("undisturbed")),
+            seen.len(),
+        ));
+    }
+    parts
+}
+
+/// B40, B41: a failure that passes leads to the same rows and the same events as none.
+#[rstest]
+#[case::before(0, Strike::Before)]
+#[case::after(1, Strike::After)]
+#[case::deadlock(2, Strike::Refuse(1213))]
+#[tokio::test(flavor = "multi_thread")]
+async fn each_step_fails_once(#[case] number: usize, #[case] strike: Strike) {
+    let course = Course::lay(&format!("fails{number}"), "").await;
+    let _engine = course.engine().await;
+    let expected = undisturbed(&course).await;
+    let most = expected.iter().map(|(_, steps)| *steps).max().unwrap_or(0);
+    for step in (number..most).step_by(every(STRIDE)) {
+        let name = format!("step{step}");
+        for ((what, state), (expected, steps)) in LIFE.into_iter().zip(&expected) {
+            course.steps.arm((step < *steps).then_some((step, strike)), || {});
+            let asking = course.ask(what, &name).await;
+            let stack = course.until(&name, state).await;
+            asking.await.expect("no panic");
+            course.site.until_quiet_for(Duration::from_millis(300)).await;
+            let (_, struck) = course.steps.disarm();
+            let found = course.site.remains(&stack).await.without(Some(&name));
+            assert_eq!(&found, expected, "{what}, step {step}, {strike:?}: {struck:?}");
+        }
+    }
+    nothing_is_left(&course.site).await;
+    course.0.site.close().await;
+}
+
+async fn nothing_is_left(site: &Site) {
+    for table in ["resource", "resource_data", "sync_point", "user_creds"] {
+        eventually(table, || async { site.count(table).await == 0 }).await;
+    }
+    let unowned = "raw_template t WHERE NOT EXISTS \
+                   (SELECT 1 FROM stack s WHERE t.id IN (s.raw_template_id, s.prev_raw_template_id))";
+    assert_eq!(site.count(unowned).await, 0);
+}
+
+/// B01, B05: an engine dies at each step, another starts, and nobody asks again.
+#[rstest]
+#[case::before(0, Strike::Before)]
+#[case::after(3, Strike::After)]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_dies_at_each_step(#[case] number: usize, #[case] strike: Strike) {
+    let course = Course::lay(&format!("dies{number}"), RESTLESS).await;
+    let mut engine = course.engine().await;
+    let parts = undisturbed(&course).await;
+    for ((what, _), (_, steps)) in LIFE.into_iter().zip(&parts) {
+        for step in (number..*steps).step_by(every(STRIDE)) {
+            let name = format!("{what}{step}");
+            engine = live_with_a_death(&course, engine, &name, what, (step, strike)).await;
+        }
+    }
+    drop(engine);
+    course.0.site.close().await;
+}
+
+async fn live_with_a_death(
+    course: &Course,
+    mut engine: Engine,
+    name: &str,
+    deadly: &str,
+    strike: (usize, Strike),
+) -> Engine {
+    let site = &course.site;
+    for (what, state) in LIFE {
+        let victim = engine.process_id();
+        match what == deadly {
+            true => course.steps.arm(Some(strike), move || kill(victim)),
+            false => course.steps.arm(None, || {}),
+        }
+        let asking = course.ask(what, name).await;
+        let came = async {
+            let stack = course.until(name, state).await;
+            Some(stack)
+        };
+        let died = async {
+            eventually("the engine dies, or the part comes to its end", || async {
+                course.steps.has_struck()
+            })
+            .await;
+            None
+        };
+        let stack = tokio::select! { stack = came => stack, dead = died => dead };
+        let stack = match stack {
+            Some(stack) => stack,
+            None => {
+                engine.wait().await;
+                engine = course.engine().await;
+                course.until(name, state).await
+            }
+        };
+        asking.abort();
+        let (_, struck) = course.steps.disarm();
+        let place = format!("{what} with a death in {deadly} at step {}: {struck:?}", strike.0);
+        site.until_quiet_for(Duration::from_millis(300)).await;
+        if state == "gone" {
+            site.nothing_is_leaked(&stack).await;
+        } else {
+            is_as_wanted(site, &stack, &place).await;
+        }
+        let twice = site
+            .texts(&format!(
+                "SELECT physical_resource_id FROM event WHERE stack_id = '{}' AND resource_action = 'CREATE' \
+                 AND resource_status = 'COMPLETE' GROUP BY physical_resource_id HAVING COUNT(*) > 1",
+                stack.id
+            ))
+            .await;
+        assert!(twice.is_empty(), "{place}: made twice: {twice:?}");
+    }
+    engine
+}
+
+/// Of each resource there is one that is as the template wants it, and others only if they are what a death left.
+async fn is_as_wanted(site: &Site, stack: &Stack, place: &str) {
+    let rows = site.resources(stack).await;
+    let round = if site.state(stack).await.starts_with("UPDATE") {
+        2
+    } else {
+        1
+    };
+    let third = if round == 1 { "d" } else { "c" };
+    for name in ["a", "b", third] {
+        let sound: Vec<_> = rows
+            .iter()
+            .filter(|row| row.name == name && row.status == "COMPLETE" && row.action != "DELETE")
+            .collect();
+        assert_eq!(sound.len(), 1, "{place}: {name} in {rows:#?}");
+    }
+    for row in &rows {
+        assert_eq!(row.engine_id, None, "{place}: {row:?}");
+        assert_ne!(row.status, "IN_PROGRESS", "{place}: {row:?}");
+    }
+    let value = site
+        .texts(&format!(
+            "SELECT d.value FROM resource_data d JOIN resource r ON r.id = d.resource_id \
+             WHERE r.stack_id = '{}' AND r.name = 'b' AND r.status = 'COMPLETE' AND d.`key` = 'value'",
+            stack.id
+        ))
+        .await;
+    assert_eq!(value, [format!("{round}-b")], "{place}");
+}
+
+pub fn kill(process: u32) {
+    let _ = Command::new("kill")
+        .args(["-s", "KILL", "--", &format!("-{process}")])
+        .stderr(Stdio::null())
+        .status();
+}
