@@ -70,6 +70,7 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
         vitals,
         store: services.store.clone(),
         running,
+        recovery: recovery.counters(),
         engine_id: services.engine_id.clone(),
         host: daemon.settings.engine.host.clone(),
     });

@@ -36,6 +36,26 @@ pub struct RecoveryCounters {
 }
 
 impl RecoveryCounters {
+    /// Everything but the sweeps themselves, by the name under which it is told.
+    pub fn mended(&self) -> [(&'static str, u64); 13] {
+        [
+            ("dead_engine", &self.dead_engines),
+            ("lock", &self.locks_freed),
+            ("message", &self.messages_sent_again),
+            ("start", &self.starts_begun_again),
+            ("end", &self.ends_recorded),
+            ("timeout", &self.timeouts),
+            ("tidying", &self.ends_tidied),
+            ("sync_point", &self.sync_points_removed),
+            ("credentials", &self.credentials_removed),
+            ("template", &self.templates_removed),
+            ("queue", &self.queues_removed),
+            ("legacy_stack", &self.legacy_stacks_reset),
+            ("given_up", &self.stacks_given_up),
+        ]
+        .map(|(what, counter)| (what, counter.load(Ordering::Relaxed)))
+    }
+
     pub(super) fn count(counter: &AtomicU64) {
         Self::add(counter, 1);
     }

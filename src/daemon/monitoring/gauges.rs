@@ -26,6 +26,8 @@ const TRANSACTIONS: &str = "heat_engine_database_transactions_total";
 const RETRIES: &str = "heat_engine_database_retries_total";
 const GIVEN_UP: &str = "heat_engine_database_given_up_total";
 const CONFIRMED: &str = "heat_engine_database_confirmed_commits_total";
+const SWEEPS: &str = "heat_engine_sweeps_total";
+const MENDED: &str = "heat_engine_mended_total";
 const LOCKS: &str = "heat_engine_locks";
 const OLDEST_LOCK: &str = "heat_engine_lock_oldest_seconds";
 
@@ -47,6 +49,11 @@ pub fn describe() {
     );
     describe_counter!(GIVEN_UP, "Units of work that were given up after all retries");
     describe_counter!(CONFIRMED, "Commits without an answer that turned out to have been made");
+    describe_counter!(
+        SWEEPS,
+        "Looks for lost work, by outcome (begun: all of them, broken_off: ended by an error)"
+    );
+    describe_counter!(MENDED, "What those looks found and mended, by what it was");
     describe_gauge!(LOCKS, "Resources that are locked, by holder (own: this engine, other)");
     describe_gauge!(OLDEST_LOCK, "Age of the oldest of those locks, by holder");
 }
@@ -79,6 +86,12 @@ pub fn update(parts: Option<&Parts>, is_ready: bool, is_alive: bool) {
         ("lost_connection", &store.lost_connections),
     ] {
         counter!(RETRIES, "reason" => reason).absolute(count.load(Relaxed));
+    }
+    let recovery = &parts.recovery;
+    counter!(SWEEPS, "outcome" => "begun").absolute(recovery.sweeps.load(Relaxed));
+    counter!(SWEEPS, "outcome" => "broken_off").absolute(recovery.broken_off.load(Relaxed));
+    for (what, count) in recovery.mended() {
+        counter!(MENDED, "what" => what).absolute(count);
     }
 }
 

@@ -14,6 +14,7 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 use tokio_util::sync::CancellationToken;
 
 use super::vitals::Vitals;
+use crate::convergence::recover::RecoveryCounters;
 use crate::convergence::running::RunningChecks;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -34,6 +35,7 @@ pub struct Parts {
     pub vitals: Vitals,
     pub store: Store,
     pub running: RunningChecks,
+    pub recovery: Arc<RecoveryCounters>,
     pub engine_id: String,
     pub host: String,
 }
