@@ -98,6 +98,8 @@ fn metrics_tell_of_what_was_done_and_are_documented() {
         r#"heat_engine_http_requests_total{service="keystone",method="POST",code="201"}"#,
         r#"heat_engine_broker_connections_total{purpose="consuming"} 1"#,
         "heat_engine_frames_unreadable_total 1",
+        r#"heat_engine_queue_consumers{queue="engine"} 1"#,
+        r#"heat_engine_mended_total{what="lock"} 0"#,
         "heat_engine_ready 1",
         "heat_engine_alive 1",
         "heat_engine_database_up 1",

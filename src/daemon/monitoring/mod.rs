@@ -6,6 +6,7 @@
 mod door;
 mod gauges;
 mod process;
+mod queues;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -72,13 +73,14 @@ impl Monitoring {
 
     /// From now on the engine can be looked at.
     pub fn show(&self, parts: Parts) {
-        let store = parts.store.clone();
+        let (bus, store) = (parts.vitals.bus.clone(), parts.store.clone());
         let own = parts.engine_id.clone();
         if self.parts.set(parts).is_err() {
             return;
         }
         if self.exporter.is_some() {
             let stopping = self.stopping.clone();
+            tokio::spawn(queues::watch(bus, stopping.clone()));
             tokio::spawn(gauges::watch_locks(store, own, stopping));
         }
     }
@@ -135,6 +137,7 @@ fn install() -> Result<PrometheusHandle, BuildError> {
         store::measure::describe,
         gauges::describe,
         process::describe,
+        queues::describe,
     ] {
         describe();
     }
