@@ -4,6 +4,7 @@
 //! know nothing of upper ones; the list below runs from the top to the ground.
 
 pub mod cli;
+pub mod doctor;
 pub mod daemon;
 pub mod rpc;
 pub mod convergence;

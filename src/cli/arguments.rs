@@ -1,9 +1,12 @@
-//! The command line: what `heat-engine` of Python takes, under the same names, and what is asked beside it.
+//! The command line: what `heat-engine` of Python takes, under the same names, and what an operator asks beside it.
+//!
+//! Options of the configuration may stand before or after a verb, not on both sides: clap keeps one side only.
 
 use std::path::PathBuf;
 
 use clap::{ArgAction, ArgMatches, Parser, Subcommand};
 
+use super::doctor::DoctorArguments;
 use super::template::TemplateArguments;
 use crate::settings::{ConfigSource, Override, SettingsSources, search};
 
@@ -24,6 +27,7 @@ Examples:
   heat-engine-rs --config-file /etc/heat/heat.conf
   heat-engine-rs --config-file /etc/heat/heat.conf --config-file /etc/heat/rust.conf --debug
   heat-engine-rs --check-config | less
+  heat-engine-rs doctor
   heat-engine-rs template validate stack.yaml -e production.yaml -P name=web
 
 Signals:
@@ -33,7 +37,7 @@ Signals:
 
 Exit codes:
   0  ended as told, or the configuration is sound
-  1  could not start or go on (the reason is on stderr and in the log)
+  1  could not start or go on (the reason is on stderr and in the log); doctor: a problem
   2  the command line or the configuration cannot be used";
 
 #[derive(Debug, Parser)]
@@ -52,11 +56,11 @@ pub struct Arguments {
     pub verb: Option<Verb>,
 
     /// Read this file; may be given several times
-    #[arg(long, value_name = "PATH", action = ArgAction::Append, help_heading = "Configuration")]
+    #[arg(long, value_name = "PATH", action = ArgAction::Append, global = true, help_heading = "Configuration")]
     config_file: Vec<PathBuf>,
 
     /// Read the *.conf of this directory, sorted by name; may be given several times
-    #[arg(long, value_name = "DIR", action = ArgAction::Append, help_heading = "Configuration")]
+    #[arg(long, value_name = "DIR", action = ArgAction::Append, global = true, help_heading = "Configuration")]
     config_dir: Vec<PathBuf>,
 
     /// Say what is understood (secrets hidden), or what is wrong, and end
@@ -64,61 +68,75 @@ pub struct Arguments {
     pub check_config: bool,
 
     /// Log at DEBUG
-    #[arg(short = 'd', long, overrides_with = "nodebug", help_heading = "Logging")]
-    debug: bool,
+    #[arg(
+        short = 'd',
+        long,
+        overrides_with = "nodebug",
+        global = true,
+        help_heading = "Logging"
+    )]
+    pub debug: bool,
 
     /// Log at INFO, whatever heat.conf says
-    #[arg(long, overrides_with = "debug", help_heading = "Logging")]
+    #[arg(long, overrides_with = "debug", global = true, help_heading = "Logging")]
     nodebug: bool,
 
     /// Log to this file
-    #[arg(long, alias = "logfile", value_name = "PATH", help_heading = "Logging")]
+    #[arg(
+        long,
+        alias = "logfile",
+        value_name = "PATH",
+        global = true,
+        help_heading = "Logging"
+    )]
     log_file: Option<String>,
 
     /// The directory of a relative --log-file; alone, the file is called as the program
-    #[arg(long, alias = "logdir", value_name = "DIR", help_heading = "Logging")]
+    #[arg(long, alias = "logdir", value_name = "DIR", global = true, help_heading = "Logging")]
     log_dir: Option<String>,
 
     /// The form of dates in the log (strftime)
-    #[arg(long, value_name = "FORMAT", help_heading = "Logging")]
+    #[arg(long, value_name = "FORMAT", global = true, help_heading = "Logging")]
     log_date_format: Option<String>,
 
     /// Log to the journal of systemd
-    #[arg(long, overrides_with = "nouse_journal", help_heading = "Logging")]
+    #[arg(long, overrides_with = "nouse_journal", global = true, help_heading = "Logging")]
     use_journal: bool,
 
     /// Do not, whatever heat.conf says
-    #[arg(long = "nouse-journal", overrides_with = "use_journal", hide = true)]
+    #[arg(long = "nouse-journal", overrides_with = "use_journal", global = true, hide = true)]
     nouse_journal: bool,
 
     /// Log JSON, an object a line
-    #[arg(long, overrides_with = "nouse_json", help_heading = "Logging")]
+    #[arg(long, overrides_with = "nouse_json", global = true, help_heading = "Logging")]
     use_json: bool,
 
     /// Do not, whatever heat.conf says
-    #[arg(long = "nouse-json", overrides_with = "use_json", hide = true)]
+    #[arg(long = "nouse-json", overrides_with = "use_json", global = true, hide = true)]
     nouse_json: bool,
 
     /// Log to syslog
-    #[arg(long, overrides_with = "nouse_syslog", help_heading = "Logging")]
+    #[arg(long, overrides_with = "nouse_syslog", global = true, help_heading = "Logging")]
     use_syslog: bool,
 
     /// Do not, whatever heat.conf says
-    #[arg(long = "nouse-syslog", overrides_with = "use_syslog", hide = true)]
+    #[arg(long = "nouse-syslog", overrides_with = "use_syslog", global = true, hide = true)]
     nouse_syslog: bool,
 
     /// The facility of what goes to syslog
-    #[arg(long, value_name = "FACILITY", help_heading = "Logging")]
+    #[arg(long, value_name = "FACILITY", global = true, help_heading = "Logging")]
     syslog_log_facility: Option<String>,
 
     /// A file of Python's logging module: accepted and not used
-    #[arg(long, aliases = ["log-config", "log_config"], value_name = "PATH", hide = true)]
+    #[arg(long, aliases = ["log-config", "log_config"], value_name = "PATH", global = true, hide = true)]
     log_config_append: Option<String>,
 }
 
 /// What it does instead of being an engine.
 #[derive(Debug, Subcommand)]
 pub enum Verb {
+    /// Look at all that an engine needs, and say what is wrong, why it matters and what to do
+    Doctor(DoctorArguments),
     /// Look at templates without a cloud, a database or a bus
     Template(TemplateArguments),
 }

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod check_config;
+pub mod doctor;
 pub mod run;
 pub mod template;
 
@@ -31,6 +32,7 @@ pub fn main() -> ExitCode {
     };
     let sources = arguments.sources(&matches);
     let code = match &arguments.verb {
+        Some(Verb::Doctor(what)) => doctor::main(&sources, what),
         Some(Verb::Template(what)) => template::main(what),
         None if arguments.check_config => check_config::main(&sources),
         None => run::main(sources),

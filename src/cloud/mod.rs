@@ -7,6 +7,7 @@
 
 mod access;
 mod error;
+mod examine;
 mod keystone;
 mod login;
 pub mod measure;

@@ -100,7 +100,7 @@ async fn declare_exchange_on(channel: &lapin::Channel, exchange: &ExchangeDeclar
     Ok(())
 }
 
-async fn try_queue(live: &Live, queue: &QueueDeclaration) -> Result<(), DeclareError> {
+pub(super) async fn try_queue(live: &Live, queue: &QueueDeclaration) -> Result<(), DeclareError> {
     let channel = live.channel().await?;
     if let Some(exchange) = &queue.exchange {
         declare_exchange_on(&channel, exchange).await?;

@@ -77,9 +77,7 @@ impl StoreError {
     pub fn for_users(&self) -> String {
         match self {
             StoreError::Unstorable(source) => {
-                let reason = source
-                    .as_database_error()
-                    .map_or("it does not fit", |error| error.message());
+                let reason = message_of(source).unwrap_or("it does not fit");
                 format!("The database cannot store a value: {reason}")
             }
             _ => "the database failed".to_owned(),
@@ -88,13 +86,22 @@ impl StoreError {
 
     /// The server's error number, where the server has spoken.
     pub fn server_error_number(&self) -> Option<u16> {
+        self.below().and_then(server_error_number)
+    }
+
+    /// The server's own words, where the server has spoken.
+    pub fn server_message(&self) -> Option<&str> {
+        self.below().and_then(message_of)
+    }
+
+    fn below(&self) -> Option<&sqlx::Error> {
         match self {
-            StoreError::Transient { source, .. } => server_error_number(source),
-            StoreError::Unreachable(source)
+            StoreError::Transient { source, .. }
+            | StoreError::Unreachable(source)
             | StoreError::Duplicate(source)
             | StoreError::Reference(source)
             | StoreError::Unstorable(source)
-            | StoreError::Statement(source) => server_error_number(source),
+            | StoreError::Statement(source) => Some(source),
             _ => None,
         }
     }
@@ -110,6 +117,10 @@ impl StoreError {
     pub(super) fn is_duplicate(&self) -> bool {
         matches!(self, StoreError::Duplicate(_))
     }
+}
+
+fn message_of(error: &sqlx::Error) -> Option<&str> {
+    error.as_database_error().map(|error| error.message())
 }
 
 fn server_error_number(error: &sqlx::Error) -> Option<u16> {

@@ -7,11 +7,12 @@ use chrono::NaiveDateTime;
 
 use super::argument::Argument;
 use super::{
-    DatedSyncPoint, Deleted, Event, EventLimits, EventQuery, ExpectedResource, Filter, LeftSyncPoints, LoadedResource,
-    LoadedStack, LocksOfEngine, NewEvent, NewRawTemplate, NewResource, NewService, NewStack, NewSyncPoint,
-    NewUserCreds, NewestEvents, PropertiesData, RawTemplate, RawTemplateChanges, Removal, Replacement, Resource,
-    ResourceChanges, ResourceData, Scope, Service, Stack, StackChanges, StackCreation, StackLock, StackQuery,
-    StackStatus, Store, StoreError, Swap, SyncPoint, SyncPointKey, UserCreds,
+    Column, DatedSyncPoint, Deleted, Event, EventLimits, EventQuery, ExpectedResource, Filter, LeftSyncPoints,
+    LoadedResource, LoadedStack, LocksOfEngine, NewEvent, NewRawTemplate, NewResource, NewService, NewStack,
+    NewSyncPoint, NewUserCreds, NewestEvents, PropertiesData, RawTemplate, RawTemplateChanges, Refusal, Removal,
+    Replacement, Resource, ResourceChanges, ResourceData, Scope, ServerFacts, Service, Stack, StackChanges,
+    StackCreation, StackInProgress, StackLock, StackQuery, StackStatus, Store, StoreError, Swap, SyncPoint,
+    SyncPointKey, Table, UserCreds,
 };
 
 macro_rules! units {
@@ -55,7 +56,12 @@ units! { single:
     raw_template_files_get(id: i64) -> Option<Option<String>>;
     raw_template_files_create(files: &str) -> i64;
 
+    server_facts() -> Option<ServerFacts>;
+    schema_revision() -> Option<String>;
+    columns() -> Vec<Column>;
+    refusals(table: &Table) -> Vec<Refusal>;
     locks_by_engine() -> Vec<LocksOfEngine>;
+    stacks_under_way() -> Vec<StackInProgress>;
 
     resource_get(id: i64) -> Option<Resource>;
     resource_load(id: i64) -> Option<LoadedResource>;

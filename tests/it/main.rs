@@ -3,6 +3,7 @@
 mod cloud;
 mod convergence;
 mod daemon;
+mod doctor;
 mod fault_proxy;
 mod faults;
 mod keystone_types;

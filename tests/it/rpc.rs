@@ -15,14 +15,14 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_heat-engine-rs");
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Engines on one database and one vhost. They end with this value.
-struct Deployment {
+pub struct Deployment {
     database: TestDatabase,
     vhost: TestVhost,
     engines: RefCell<Vec<Child>>,
 }
 
 impl Deployment {
-    fn new(hint: &str) -> Self {
+    pub fn new(hint: &str) -> Self {
         let lab = Lab::get();
         Self {
             database: lab.fresh_database(hint),
@@ -32,11 +32,11 @@ impl Deployment {
     }
 
     /// Starts an engine of ours on a host of that name; gives its engine id once it is in the service table.
-    fn start_ours(&self, host: &str) -> String {
+    pub fn start_ours(&self, host: &str) -> String {
         self.start(Path::new(PROGRAM), host, &["--debug"])
     }
 
-    fn start_python(&self, host: &str) -> String {
+    pub fn start_python(&self, host: &str) -> String {
         self.start(&Lab::get().program("heat-engine"), host, &[])
     }
 
@@ -73,7 +73,7 @@ impl Deployment {
         rows.into_iter().map(|mut row| row.remove(0)).collect()
     }
 
-    fn configuration(&self, host: &str) -> PathBuf {
+    pub fn configuration(&self, host: &str) -> PathBuf {
         let extra = format!("[DEFAULT]\nhost = {host}\nnum_engine_workers = 1\nengine_life_check_timeout = 5");
         let written = Lab::get().write_heat_conf(&self.database, &self.vhost, &extra);
         let own = self.file(&format!("{host}.conf"));

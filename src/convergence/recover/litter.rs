@@ -40,15 +40,6 @@ pub(super) struct Litter {
     cleared: HashSet<String>,
 }
 
-/// The queues of engines that do not report any more, as far as they are there.
-pub async fn left_queues(services: &Services, bus: &Bus) -> Result<Vec<LeftQueue>, StackError> {
-    let mut left = Vec::new();
-    for engine_id in gone(services).await? {
-        left.extend(queues_of(bus, &engine_id).await?);
-    }
-    Ok(left)
-}
-
 /// Removes a queue, unless somebody reads it or something is in it by now.
 pub async fn remove_queue(bus: &Bus, queue: &LeftQueue) -> Result<bool, PublishError> {
     bus.delete_idle_queue(&queue.name).await
@@ -69,7 +60,8 @@ async fn gone(services: &Services) -> Result<Vec<String>, StackError> {
     Ok(ids)
 }
 
-async fn queues_of(bus: &Bus, engine_id: &str) -> Result<Vec<LeftQueue>, StackError> {
+/// The queues of an engine's own, as far as they are there.
+pub async fn queues_of(bus: &Bus, engine_id: &str) -> Result<Vec<LeftQueue>, StackError> {
     let mut queues = Vec::new();
     for topic in [WORKER_TOPIC, LISTENER_TOPIC] {
         let name = format!("{topic}.{engine_id}");

@@ -33,7 +33,7 @@ use self::backlog::Backlog;
 pub use self::counters::RecoveryCounters;
 use self::engines::Engines;
 use self::litter::Litter;
-pub use self::litter::{LeftQueue, left_queues, remove_queue};
+pub use self::litter::{LeftQueue, queues_of, remove_queue};
 use super::engine::Convergence;
 use crate::messaging::Bus;
 use crate::stack::error::StackError;

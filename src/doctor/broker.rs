@@ -1,0 +1,122 @@
+//! Reaches the brokers, compares the queues that all engines share, tries what the user may do.
+
+use super::connected_bus;
+use super::report::{Area, Report};
+use crate::exception::chain;
+use crate::messaging::{Bus, Options, PublishError, QueueFit, try_brokers};
+use crate::rpc::{contract, worker};
+use crate::settings::Settings;
+
+/// The bus, if a broker takes us.
+pub async fn look(settings: &Settings, report: &mut Report) -> Option<Bus> {
+    if !try_each(settings, report).await {
+        return None;
+    }
+    let Some(bus) = connected_bus(settings).await else {
+        report.problem(
+            Area::Broker,
+            "a broker took one connection and did not take two more",
+            "an engine needs two, and waits until it has them",
+            "look into the log of the broker, and at its limits of connections",
+        );
+        return None;
+    };
+    if let Some(reason) = bus.health().blocked {
+        report.problem(
+            Area::Broker,
+            format!("the broker takes no messages: {reason}"),
+            "stacks stand still until it does",
+            "free memory or disk on the broker's machine (`rabbitmqctl status` shows the alarm)",
+        );
+    }
+    let looked = async {
+        try_permissions(&bus, report).await?;
+        compare_queues(settings, &bus, report).await
+    };
+    if let Err(error) = looked.await {
+        report.problem(
+            Area::Broker,
+            format!("a question was not answered: {}", chain(&error)),
+            "what the engine asks may fail too",
+            "look into the log of the broker",
+        );
+    }
+    Some(bus)
+}
+
+/// Whether at least one broker can be used.
+async fn try_each(settings: &Settings, report: &mut Report) -> bool {
+    let tried = match try_brokers(Options::new(&settings.messaging)).await {
+        Ok(tried) => tried,
+        Err(error) => {
+            report.problem(
+                Area::Broker,
+                chain(&error),
+                "no engine can start",
+                "correct [DEFAULT] transport_url and [oslo_messaging_rabbit]",
+            );
+            return false;
+        }
+    };
+    let any = tried.iter().any(|(_, outcome)| outcome.is_ok());
+    for (address, outcome) in tried {
+        match outcome {
+            Ok(took) => report.fine(Area::Broker, format!("{address} answers, in {took:.0?}")),
+            Err(reason) if any => report.warning(
+                Area::Broker,
+                format!("{address}: {reason}"),
+                "if the other broker fails too, nothing is left",
+                "start it, or take it out of [DEFAULT] transport_url",
+            ),
+            Err(reason) => report.problem(
+                Area::Broker,
+                format!("{address}: {reason}"),
+                "engines that start wait for a broker, and heat-api gets no answer",
+                "start it, or correct address, user, password or virtual host in [DEFAULT] transport_url",
+            ),
+        }
+    }
+    any
+}
+
+async fn try_permissions(bus: &Bus, report: &mut Report) -> Result<(), PublishError> {
+    let refusals = bus.examine_permissions().await?;
+    if refusals.is_empty() {
+        report.fine(Area::Broker, "the user may make queues, write and read");
+    }
+    for (permission, reason) in refusals {
+        report.problem(
+            Area::Broker,
+            format!("the user lacks the permission to {}: {reason}", permission.as_str()),
+            "engines make queues of their own, write to those of others, and read",
+            "`rabbitmqctl set_permissions -p VHOST USER \".*\" \".*\" \".*\"`",
+        );
+    }
+    Ok(())
+}
+
+/// The queues that engines of both kinds and heat-api have to agree upon.
+async fn compare_queues(settings: &Settings, bus: &Bus, report: &mut Report) -> Result<(), PublishError> {
+    let own_host = format!("{}.{}", contract::TOPIC, settings.engine.host);
+    let mut fitting = Vec::new();
+    for name in [contract::TOPIC, &own_host, worker::WORKER_TOPIC] {
+        match bus.examine_queue(name).await? {
+            QueueFit::Fits => fitting.push(name.to_owned()),
+            QueueFit::Missing => {}
+            QueueFit::Differs(reason) => report.problem(
+                Area::Broker,
+                format!("queue {name} was made with other options: {reason}"),
+                "an engine cannot consume it",
+                "give all engines and heat-api the same amqp_durable_queues, rabbit_quorum_queue and their like; to change \
+                 them stop all, delete the queues, start again",
+            ),
+        }
+    }
+    if !fitting.is_empty() {
+        report.fine(
+            Area::Broker,
+            format!("as this engine would make them: {}", fitting.join(", ")),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! Reaches the database, compares its schema, tries what the user may do.
+
+use super::report::{Area, Report};
+use crate::clock::Clock;
+use crate::exception::chain;
+use crate::settings::{DatabaseSettings, Settings};
+use crate::store::{DatabaseOptions, RetryLimits, Schema, ServerFacts, Store, StoreError, Table, lacking};
+
+/// Clocks further apart than this make engines take each other for dead, or stacks time out early.
+const MOST_SECONDS_APART: i64 = 5;
+
+/// Connections that heat-api, Keystone and the others are left, at least.
+const LEFT_FOR_OTHERS: u64 = 20;
+
+/// The store, if it can be reached and has tables.
+pub async fn look(settings: &Settings, report: &mut Report) -> Option<Store> {
+    let options = DatabaseOptions {
+        max_connect_retries: Some(0),
+        retry: RetryLimits {
+            max_retries: Some(0),
+            ..RetryLimits::default()
+        },
+        ..DatabaseOptions::from_settings(&settings.database)?
+    };
+    let store = match Store::connect(&options, Clock::system()).await {
+        Ok(store) => store,
+        Err(error) => {
+            tell_unreachable(&error, report);
+            return None;
+        }
+    };
+    if let Err(error) = look_closer(settings, &store, report).await {
+        report.problem(
+            Area::Database,
+            format!("a question was not answered: {}", chain(&error)),
+            "what the engine asks may fail too",
+            "look into the log of the database server",
+        );
+    }
+    Some(store)
+}
+
+fn tell_unreachable(error: &StoreError, report: &mut Report) {
+    let (why, advice) = match (error, error.server_error_number()) {
+        (StoreError::NoTables, _) => (
+            "an engine has nothing to work on",
+            "run `heat-manage db_sync` of the release that heat-api has, or load migrations/heat_schema.sql",
+        ),
+        (_, Some(1045)) => (
+            "no engine can start",
+            "correct user and password in [database] connection, or the grants of the server",
+        ),
+        (_, Some(1049)) => (
+            "no engine can start",
+            "make the database, or correct its name in [database] connection",
+        ),
+        _ => (
+            "no engine can start, and those that run wait",
+            "start the server, or correct its address in [database] connection",
+        ),
+    };
+    report.problem(Area::Database, chain(error), why, advice);
+}
+
+async fn look_closer(settings: &Settings, store: &Store, report: &mut Report) -> Result<(), StoreError> {
+    if let Some(facts) = store.server_facts().await? {
+        report.fine(
+            Area::Database,
+            format!("{} answers, as user {}", facts.version, facts.user),
+        );
+        let apart = (facts.now - store.clock().utc_now()).num_seconds();
+        judge_server(&settings.database, &facts, apart, report);
+        if facts.is_read_only {
+            // Every trial of a privilege would say the same.
+            return Ok(());
+        }
+    }
+    let expected = Schema::expected();
+    let is_complete = compare_schema(&expected, store, report).await?;
+    if is_complete {
+        try_privileges(&expected.tables, store, report).await?;
+    }
+    Ok(())
+}
+
+/// `apart`: seconds by which its clock is before ours.
+fn judge_server(database: &DatabaseSettings, facts: &ServerFacts, apart: i64, report: &mut Report) {
+    if facts.is_read_only {
+        report.problem(
+            Area::Database,
+            "the server is read-only",
+            "no stack can change",
+            "point [database] connection to the server that takes writes, or switch read_only off",
+        );
+    }
+    if apart.abs() > MOST_SECONDS_APART {
+        report.problem(
+            Area::Database,
+            format!("the clock of the database server differs from ours by {apart} s"),
+            "engines tell by times in the tables whether others live, and when a stack's time is over",
+            "have both machines take the time from one source (chrony, ntp)",
+        );
+    }
+    let overflow = database.max_overflow.and_then(|overflow| u64::try_from(overflow).ok());
+    let most = u64::from(database.max_pool_size) + overflow.unwrap_or(0);
+    if facts.most_connections < most + LEFT_FOR_OTHERS {
+        report.warning(
+            Area::Database,
+            format!(
+                "the server takes {} connections, and one engine may ask for {most}",
+                facts.most_connections
+            ),
+            "in a rush the engine, or its neighbours, are refused",
+            "raise max_connections of the server, or lower [database] max_pool_size and max_overflow",
+        );
+    }
+    if facts.character_set != "utf8mb4" {
+        report.fine(
+            Area::Database,
+            format!(
+                "tables are {}: characters beyond U+FFFF (emoji) are refused in names and values, as by the Python engine",
+                facts.character_set
+            ),
+        );
+    }
+}
+
+/// Whether every table and column is there.
+async fn compare_schema(expected: &Schema, store: &Store, report: &mut Report) -> Result<bool, StoreError> {
+    let lacking = lacking(&expected.tables, &store.columns().await?);
+    if !lacking.is_empty() {
+        report.problem(
+            Area::Database,
+            format!("the schema lacks {}", lacking.join(", ")),
+            "statements of the engine fail",
+            "run `heat-manage db_sync` of openstack-heat 27.0.1",
+        );
+        return Ok(false);
+    }
+    match store.schema_revision().await? {
+        Some(revision) if revision == expected.revision => {
+            report.fine(Area::Database, format!("the schema is at {revision}, as it should be"));
+        }
+        other => report.warning(
+            Area::Database,
+            format!(
+                "the schema is at {}, and this engine is written for {}",
+                other.as_deref().unwrap_or("no revision"),
+                expected.revision
+            ),
+            "all that is needed is there, but columns may mean something else by now",
+            "run `heat-manage db_sync` of openstack-heat 27.0.1, or take the engine of the release that the schema is of",
+        ),
+    }
+    Ok(true)
+}
+
+async fn try_privileges(tables: &[Table], store: &Store, report: &mut Report) -> Result<(), StoreError> {
+    /// It is read only.
+    const OF_ALEMBIC: &str = "alembic_version";
+    let mut refused = Vec::new();
+    for table in tables.iter().filter(|table| table.name != OF_ALEMBIC) {
+        for refusal in store.refusals(table).await? {
+            refused.push(format!("{} on {}", refusal.privilege, refusal.table));
+        }
+    }
+    if refused.is_empty() {
+        report.fine(Area::Database, "the user may do all that the engine does");
+    } else {
+        report.problem(
+            Area::Database,
+            format!("the user may not {}", refused.join(", ")),
+            "statements of the engine fail, and with them stacks",
+            "GRANT SELECT, INSERT, UPDATE, DELETE on Heat's database to the user of [database] connection",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Severity;
+    use crate::settings::SettingsSources;
+
+    fn facts() -> ServerFacts {
+        ServerFacts {
+            version: "11.4".to_owned(),
+            user: "heat@%".to_owned(),
+            character_set: "utf8mb4".to_owned(),
+            is_read_only: false,
+            most_connections: 500,
+            now: chrono::DateTime::UNIX_EPOCH.naive_utc(),
+        }
+    }
+
+    fn severity(facts: &ServerFacts, apart: i64) -> Severity {
+        let mut report = Report::default();
+        let settings = Settings::read(&SettingsSources::default()).settings;
+        judge_server(&settings.database, facts, apart, &mut report);
+        report.severity()
+    }
+
+    #[test]
+    fn a_server_is_judged_by_what_it_says() {
+        assert_eq!(severity(&facts(), 5), Severity::Fine);
+        assert_eq!(severity(&facts(), -6), Severity::Problem);
+        assert_eq!(severity(&facts(), 6), Severity::Problem);
+        let is_read_only = true;
+        assert_eq!(
+            severity(
+                &ServerFacts {
+                    is_read_only,
+                    ..facts()
+                },
+                0
+            ),
+            Severity::Problem
+        );
+        let most_connections = 60;
+        assert_eq!(
+            severity(
+                &ServerFacts {
+                    most_connections,
+                    ..facts()
+                },
+                0
+            ),
+            Severity::Warning
+        );
+        let character_set = "utf8mb3".to_owned();
+        assert_eq!(
+            severity(
+                &ServerFacts {
+                    character_set,
+                    ..facts()
+                },
+                0
+            ),
+            Severity::Fine
+        );
+    }
+}

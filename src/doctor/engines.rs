@@ -1,0 +1,266 @@
+//! Which engines live, of either kind and of which version.
+
+use std::collections::{BTreeMap, HashSet};
+
+use chrono::NaiveDateTime;
+use futures_util::future::join_all;
+use serde_json::{Map, Value};
+
+use super::report::{Area, Report};
+use crate::daemon::VERSION;
+use crate::exception::chain;
+use crate::identity::RequestContext;
+use crate::messaging::{Bus, RpcClient, Target};
+use crate::rpc::listener::LISTENER_VERSION;
+use crate::rpc::peers::{KIND_MARK, LISTENER_TOPIC, is_up};
+use crate::settings::Settings;
+use crate::store::{Service, Store};
+
+/// What is known of the engines when they have been asked.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Engines that report or answer: what they hold is being worked on.
+    pub living: HashSet<String>,
+    /// All that the service table knows of, of past times too.
+    pub ever: HashSet<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Answer {
+    Python,
+    Ours(String),
+    Silence,
+    /// Without a broker nobody can be asked.
+    NotAsked,
+}
+
+#[derive(Clone, Debug)]
+struct Engine {
+    service: Service,
+    reports: bool,
+    answer: Answer,
+}
+
+pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report: &mut Report) -> Known {
+    let services = match store.services_ever().await {
+        Ok(services) => services,
+        Err(error) => {
+            report.problem(
+                Area::Engines,
+                format!("the service table cannot be read: {}", chain(&error)),
+                "engines find each other by it",
+                "see what is said of the database",
+            );
+            return Known::default();
+        }
+    };
+    let now = store.clock().utc_now();
+    let ever = services.iter().map(|service| service.engine_id.clone()).collect();
+    let engines = ask(settings, services, bus, now).await;
+    judge(&engines, now, report);
+    let lives = |engine: &&Engine| engine.reports || matches!(engine.answer, Answer::Python | Answer::Ours(_));
+    Known {
+        living: engines
+            .iter()
+            .filter(lives)
+            .map(|engine| engine.service.engine_id.clone())
+            .collect(),
+        ever,
+    }
+}
+
+/// Those that are not marked as gone.
+async fn ask(settings: &Settings, services: Vec<Service>, bus: Option<&Bus>, now: NaiveDateTime) -> Vec<Engine> {
+    let present: Vec<Service> = services
+        .into_iter()
+        .filter(|service| service.deleted_at.is_none())
+        .collect();
+    let client = bus.map(RpcClient::new);
+    let answers = present.iter().map(async |service| match &client {
+        Some(client) => ask_one(settings, client, &service.engine_id).await,
+        None => Answer::NotAsked,
+    });
+    let answers = join_all(answers).await;
+    present
+        .into_iter()
+        .zip(answers)
+        .map(|(service, answer)| Engine {
+            reports: is_up(&service, now),
+            service,
+            answer,
+        })
+        .collect()
+}
+
+async fn ask_one(settings: &Settings, client: &RpcClient, engine_id: &str) -> Answer {
+    let target = Target::topic(LISTENER_TOPIC, LISTENER_VERSION).server(engine_id);
+    let mut context = RequestContext::admin("req-doctor".to_owned()).to_wire();
+    context.insert(KIND_MARK.to_owned(), Value::Bool(true));
+    let patience = settings.engine.engine_life_check_timeout;
+    match client.call(&target, "listening", Map::new(), &context, patience).await {
+        Ok(Value::Bool(true)) => Answer::Python,
+        Ok(Value::Object(facts)) => match facts.get(KIND_MARK).and_then(Value::as_str) {
+            Some(version) => Answer::Ours(version.to_owned()),
+            None => Answer::Silence,
+        },
+        _ => Answer::Silence,
+    }
+}
+
+fn judge(engines: &[Engine], now: NaiveDateTime, report: &mut Report) {
+    let python = engines.iter().filter(|engine| engine.answer == Answer::Python).count();
+    let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
+    for engine in engines {
+        if let Answer::Ours(version) = &engine.answer {
+            *versions.entry(version).or_default() += 1;
+        }
+    }
+    let ours: usize = versions.values().sum();
+    let not_asked = engines.iter().any(|engine| engine.answer == Answer::NotAsked);
+    if !not_asked {
+        judge_number(python, ours, report);
+    }
+    judge_versions(&versions, report);
+    for engine in engines {
+        judge_one(engine, now, report);
+    }
+}
+
+fn judge_number(python: usize, ours: usize, report: &mut Report) {
+    match (python, ours) {
+        (0, 0) => report.problem(
+            Area::Engines,
+            "no engine answers",
+            "heat-api gets no answer, and no stack goes on",
+            "start heat-engine-rs or heat-engine on at least one node",
+        ),
+        (0, _) => report.warning(
+            Area::Engines,
+            format!("{ours} of heat-engine-rs answer, and none of Python's"),
+            "resource types and methods that heat-engine-rs does not serve by itself fail (docs/compatibility.md)",
+            "keep a Python heat-engine for as long as templates use them",
+        ),
+        _ => report.fine(
+            Area::Engines,
+            format!("{ours} of heat-engine-rs and {python} of Python's answer"),
+        ),
+    }
+}
+
+fn judge_versions(versions: &BTreeMap<&str, usize>, report: &mut Report) {
+    if versions.len() > 1 || versions.keys().any(|version| *version != VERSION) {
+        let list: Vec<String> = versions
+            .iter()
+            .map(|(version, count)| format!("{version} ({count})"))
+            .collect();
+        report.warning(
+            Area::Engines,
+            format!(
+                "versions of heat-engine-rs that run: {}; this one is {VERSION}",
+                list.join(", ")
+            ),
+            "during an upgrade that is as it should be; later, a node was forgotten",
+            "install the same version everywhere, and restart node by node",
+        );
+    }
+}
+
+fn judge_one(engine: &Engine, now: NaiveDateTime, report: &mut Report) {
+    let service = &engine.service;
+    let name = format!("engine {} on {}", service.engine_id, service.host);
+    let silent_for = service
+        .updated_at
+        .or(service.created_at)
+        .map_or(0, |last| (now - last).num_seconds());
+    match (engine.reports, &engine.answer) {
+        (true, Answer::Silence) => report.problem(
+            Area::Engines,
+            format!("{name} reports in the service table and does not answer"),
+            "it is cut off from the broker, or stuck: it takes no work, and what it holds waits for it",
+            "look into its log; if it does not come back, restart it",
+        ),
+        (false, Answer::Silence) => report.warning(
+            Area::Engines,
+            format!("{name} has been silent for {silent_for} s and does not answer"),
+            "it is gone without a goodbye; what it held is found and continued by others",
+            "nothing, if it is to be gone: the next engine that starts on its machine takes the row away",
+        ),
+        (false, Answer::Python | Answer::Ours(_)) => report.problem(
+            Area::Engines,
+            format!("{name} answers and has not reported for {silent_for} s"),
+            "others may take it for dead, and its work from it",
+            "look into its log for the database; compare the clocks",
+        ),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::super::report::Severity;
+    use super::*;
+
+    fn engine(silent_for: i64, answer: Answer) -> (Engine, NaiveDateTime) {
+        let now = chrono::DateTime::from_timestamp(1_000_000, 0).unwrap().naive_utc();
+        let service = Service {
+            id: "row".to_owned(),
+            engine_id: "e".to_owned(),
+            host: "h".to_owned(),
+            hostname: "h".to_owned(),
+            binary: "heat-engine".to_owned(),
+            topic: "engine".to_owned(),
+            report_interval: 60,
+            created_at: None,
+            updated_at: Some(now - TimeDelta::seconds(silent_for)),
+            deleted_at: None,
+        };
+        let reports = is_up(&service, now);
+        (
+            Engine {
+                service,
+                reports,
+                answer,
+            },
+            now,
+        )
+    }
+
+    fn severity(silent_for: i64, answer: Answer) -> Severity {
+        let (engine, now) = engine(silent_for, answer);
+        let mut report = Report::default();
+        judge_one(&engine, now, &mut report);
+        report.severity()
+    }
+
+    #[test]
+    fn an_engine_is_judged_by_what_it_says_and_by_its_row() {
+        let ours = || Answer::Ours(VERSION.to_owned());
+        assert_eq!(severity(10, ours()), Severity::Fine);
+        assert_eq!(severity(10, Answer::Python), Severity::Fine);
+        assert_eq!(severity(10, Answer::Silence), Severity::Problem, "cut off");
+        assert_eq!(severity(1000, Answer::Silence), Severity::Warning, "dead");
+        assert_eq!(severity(1000, ours()), Severity::Problem, "cut off from the database");
+        assert_eq!(severity(10, Answer::NotAsked), Severity::Fine);
+    }
+
+    #[test]
+    fn versions_and_numbers_are_compared() {
+        let judged = |answers: &[Answer]| {
+            let engines: Vec<Engine> = answers.iter().map(|answer| engine(1, answer.clone()).0).collect();
+            let mut report = Report::default();
+            judge(&engines, engine(1, Answer::Python).1, &mut report);
+            report
+        };
+        let ours = |version: &str| Answer::Ours(version.to_owned());
+        assert_eq!(judged(&[]).severity(), Severity::Problem);
+        assert_eq!(judged(&[ours(VERSION)]).count(Severity::Warning), 1, "no Python engine");
+        assert_eq!(judged(&[ours(VERSION), Answer::Python]).severity(), Severity::Fine);
+        let mixed = judged(&[ours(VERSION), ours("0.0.9"), Answer::Python]);
+        assert!(
+            mixed.findings.iter().any(|finding| finding.what.contains("0.0.9 (1)")),
+            "{mixed:?}"
+        );
+    }
+}

@@ -1,0 +1,103 @@
+//! Looks at everything that an engine needs, and tells an operator what is wrong, why it matters and what to do.
+//!
+//! It asks what an engine would ask, on connections of its own, and takes no work. It changes nothing, but for queues of
+//! engines that are gone, when it is told to remove them. What cannot be reached ends the questions that depend on it, and
+//! no others.
+
+mod broker;
+mod database;
+mod engines;
+mod identity;
+mod queues;
+mod report;
+mod stacks;
+
+pub use report::{Area, Finding, Report, Severity};
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::cloud::{Cloud, CloudOptions};
+use crate::daemon::engine::open_bus;
+use crate::messaging::Bus;
+use crate::settings::{Reading, Settings};
+
+/// How long a broker may take to answer a question; what takes longer is a finding of its own.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Looks at everything. `remove`: queues of engines that are gone go, if they are empty.
+pub async fn examine(reading: Reading, remove: bool) -> Report {
+    let mut report = Report::default();
+    let is_usable = reading.problems.is_empty();
+    look_at_configuration(&reading, &mut report);
+    if !is_usable {
+        return report;
+    }
+    let settings = Arc::new(reading.settings);
+    let store = database::look(&settings, &mut report).await;
+    let bus = broker::look(&settings, &mut report).await;
+    look_at_identity(&settings, &mut report).await;
+    if let Some(store) = &store {
+        let known = engines::look(&settings, store, bus.as_ref(), &mut report).await;
+        stacks::look(&settings, store, &known, &mut report).await;
+        if let Some(bus) = &bus {
+            queues::look(bus, &known, remove, &mut report).await;
+        }
+        store.close().await;
+    }
+    if let Some(bus) = bus {
+        let _ = tokio::time::timeout(PATIENCE, bus.close()).await;
+    }
+    report
+}
+
+fn look_at_configuration(reading: &Reading, report: &mut Report) {
+    for problem in &reading.problems {
+        report.problem(
+            Area::Configuration,
+            problem.to_string(),
+            "an engine refuses to start with it",
+            "correct the option in the place that is named",
+        );
+    }
+    let settings = &reading.settings;
+    for warning in &settings.warnings {
+        report.warning(
+            Area::Configuration,
+            warning.clone(),
+            "it works, but perhaps not as it is meant",
+            "see docs/compatibility-options.md",
+        );
+    }
+    if reading.problems.is_empty() {
+        let files: Vec<String> = settings.files.iter().map(|file| file.display().to_string()).collect();
+        let read = if files.is_empty() {
+            "no file; all options have their defaults".to_owned()
+        } else {
+            files.join(", ")
+        };
+        report.fine(Area::Configuration, format!("sound, read from {read}"));
+    }
+}
+
+async fn look_at_identity(settings: &Settings, report: &mut Report) {
+    match Cloud::new(CloudOptions::from(settings), Clock::system()) {
+        Ok(cloud) => identity::look(settings, &cloud, report).await,
+        Err(error) => report.problem(
+            Area::Identity,
+            crate::exception::chain(&error),
+            "no service of the cloud can be reached",
+            "correct the options of [clients]",
+        ),
+    }
+}
+
+/// A bus whose both connections are up.
+async fn connected_bus(settings: &Settings) -> Option<Bus> {
+    let bus = open_bus(settings).ok()?;
+    match tokio::time::timeout(PATIENCE, bus.connected()).await {
+        Ok(Ok(())) => Some(bus),
+        _ => None,
+    }
+}

@@ -1,0 +1,510 @@
+//! `heat-engine-rs doctor`: each thing that can be wrong is told, with its reason and its remedy, and nothing else.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::daemon::{RunningEngine, program, text};
+use crate::lab::{Lab, TestDatabase, TestVhost};
+use crate::rpc::Deployment;
+
+const PYTHON_IS_MISSING: &str = "1 of heat-engine-rs answer, and none of Python's";
+
+/// What the doctor says, and with which code it ends.
+struct Visit {
+    code: Option<i32>,
+    report: Value,
+}
+
+impl Visit {
+    fn to(configuration: &Path, arguments: &[&str]) -> Self {
+        let path = configuration.display().to_string();
+        let mut line = vec!["doctor", "--config-file", &path, "--format", "json"];
+        line.extend(arguments);
+        let output = program(&line);
+        let said = text(&output.stdout);
+        let report =
+            serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error} in {said}\n{}", text(&output.stderr)));
+        Visit {
+            code: output.status.code(),
+            report,
+        }
+    }
+
+    /// What was found of a severity, as `area: what`.
+    fn of(&self, severity: &str) -> Vec<String> {
+        let findings = self.report["findings"].as_array().expect("findings");
+        let said = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
+        findings
+            .iter()
+            .filter(|finding| finding["severity"] == severity)
+            .inspect(|finding| {
+                let explained = !said(finding, "why").is_empty() && !said(finding, "advice").is_empty();
+                assert!(severity == "fine" || explained, "{finding}");
+            })
+            .map(|finding| format!("{}: {}", said(finding, "area"), said(finding, "what")))
+            .collect()
+    }
+
+    fn has(&self, severity: &str, wanted: &str) -> bool {
+        self.of(severity).iter().any(|what| what.contains(wanted))
+    }
+}
+
+/// A place without engines.
+struct Place {
+    database: TestDatabase,
+    vhost: TestVhost,
+}
+
+impl Place {
+    fn new(hint: &str) -> Self {
+        let lab = Lab::get();
+        Place {
+            database: lab.fresh_database(hint),
+            vhost: lab.fresh_vhost(hint),
+        }
+    }
+
+    fn visit(&self, extra: &str, arguments: &[&str]) -> Visit {
+        let configuration = Lab::get().write_heat_conf(&self.database, &self.vhost, extra);
+        Visit::to(&configuration, arguments)
+    }
+
+    /// Leaves the row of an engine that was here and has gone.
+    fn remember_engine(&self, engine_id: &str) {
+        self.database.sql(&format!(
+            "INSERT INTO service (id, engine_id, host, hostname, `binary`, topic, report_interval, created_at, \
+             updated_at, deleted_at) VALUES (UUID(), '{engine_id}', 'h', 'h', 'heat-engine', 'engine', 60, \
+             '2026-01-01', '2026-01-01', '2026-01-01')"
+        ));
+    }
+
+    fn put_queue(&self, name: &str, body: &Value) {
+        let path = format!("queues/{}/{name}", self.vhost.name);
+        Lab::get().management("PUT", &path, Some(&body.to_string()));
+    }
+
+    fn queues(&self) -> Vec<String> {
+        let named = |queue: &Value| queue["name"].as_str().unwrap_or_default().to_owned();
+        self.vhost.queues().iter().map(named).collect()
+    }
+}
+
+#[test]
+fn where_all_is_well_there_is_nothing_to_do() {
+    let engine = RunningEngine::start("well", "", &[]);
+    let visit = Visit::to(&engine.configuration, &[]);
+    assert_eq!(visit.of("problem"), Vec::<String>::new());
+    assert_eq!(visit.code, Some(0));
+    let warnings = visit.of("warning");
+    assert!(
+        warnings.iter().all(|what| what.contains(PYTHON_IS_MISSING)),
+        "{warnings:?}"
+    );
+    for wanted in [
+        "configuration: sound, read from",
+        "database: the schema is at 97b2a986f922",
+        "database: the user may do all that the engine does",
+        "broker: the user may make queues, write and read",
+        "broker: as this engine would make them: engine, engine.",
+        "identity: Keystone v3",
+        "identity: [trustee] heat can log in",
+        "identity: heat_domain_admin, who makes users for stacks, can log in",
+        "identity: there is a role heat_stack_user",
+        "stacks: 0 in progress",
+        "queues: none of engines that are gone",
+    ] {
+        assert!(visit.has("fine", wanted), "{wanted} in {}", visit.report);
+    }
+    let path = engine.configuration.display().to_string();
+    let shown = text(&program(&["--config-file", &path, "doctor"]).stdout);
+    assert!(
+        shown.contains("\ndatabase\n  ok       ") && shown.contains("0 problems, 1 warning."),
+        "{shown}"
+    );
+    for secret in ["heatservice", "labroot", "heatdomain"] {
+        assert!(!shown.contains(secret), "{shown}");
+    }
+}
+
+#[test]
+fn it_leaves_nothing_behind() {
+    let place = Place::new("trace");
+    place.visit("", &[]);
+    let durable: Vec<String> = place
+        .queues()
+        .into_iter()
+        .filter(|name| !name.starts_with("reply_"))
+        .collect();
+    assert_eq!(durable, Vec::<String>::new());
+    assert!(place.database.sql("SELECT id FROM service").is_empty());
+}
+
+#[test]
+fn a_configuration_that_cannot_be_used_ends_the_visit() {
+    let place = Place::new("config");
+    let visit = place.visit("[DEFAULT]\nstack_action_timeout = soon\n", &[]);
+    assert_eq!(visit.code, Some(2));
+    assert!(visit.has(
+        "problem",
+        "[DEFAULT] stack_action_timeout: 'soon' is not a whole number"
+    ));
+    assert_eq!(visit.of("problem").len(), 1);
+}
+
+#[test]
+fn without_engines_nobody_answers_heat_api() {
+    let visit = Place::new("nobody").visit("", &[]);
+    assert_eq!(visit.code, Some(1));
+    assert_eq!(visit.of("problem"), ["engines: no engine answers"]);
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_and_the_rest_is_looked_at() {
+    let place = Place::new("away");
+    let visit = place.visit(
+        "[database]\nconnection = mysql+pymysql://u:p@127.0.0.1:1/heat\n\
+         [DEFAULT]\ntransport_url = rabbit://u:p@127.0.0.1:1/\n\
+         [clients_keystone]\nauth_uri = http://127.0.0.1:1\n",
+        &[],
+    );
+    assert_eq!(visit.code, Some(1));
+    let problems = visit.of("problem");
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert!(
+        problems[0].starts_with("database: no connection to the database: "),
+        "{problems:?}"
+    );
+    assert!(
+        problems[1].starts_with("broker: 127.0.0.1:1: Connection refused"),
+        "{problems:?}"
+    );
+    assert!(
+        problems[2].starts_with("identity: Keystone does not answer at http://127.0.0.1:1/v3"),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn refused_logins_are_told_apart() {
+    let place = Place::new("logins");
+    let lab = Lab::get();
+    let wrong_broker = format!(
+        "[DEFAULT]\ntransport_url = rabbit://{}:wrong@{}:{}/{}\n",
+        lab.broker.user, lab.broker.host, lab.broker.port, place.vhost.name
+    );
+    let visit = place.visit(
+        &format!("{wrong_broker}stack_domain_admin_password = wrong\n[trustee]\npassword = wrong\n"),
+        &[],
+    );
+    let problems = visit.of("problem");
+    for wanted in [
+        "broker: 127.0.0.1:",
+        "ACCESS_REFUSED",
+        "identity: [trustee] heat cannot log in: The request you have made requires authentication.",
+        "identity: heat_domain_admin cannot log in to the domain of stack users: The request you have made",
+    ] {
+        assert!(
+            problems.iter().any(|problem| problem.contains(wanted)),
+            "{wanted} in {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn a_role_that_nobody_made_is_found() {
+    let visit = Place::new("role").visit("[DEFAULT]\nheat_stack_user_role = nobody_made_it\n", &[]);
+    assert!(
+        visit.has("problem", "identity: there is no role nobody_made_it"),
+        "{}",
+        visit.report
+    );
+}
+
+#[test]
+fn a_user_of_the_broker_who_may_not_do_everything_is_found() {
+    let lab = Lab::get();
+    let place = Place::new("allowed");
+    let (name, broker) = (&place.vhost.name, &lab.broker);
+    lab.management(
+        "PUT",
+        &format!("users/{name}"),
+        Some(&json!({"password": "p", "tags": ""}).to_string()),
+    );
+    let url = format!(
+        "[DEFAULT]\ntransport_url = rabbit://{name}:p@{}:{}/{name}\n",
+        broker.host, broker.port
+    );
+    let told = |configure: &str, write: &str, read: &str| {
+        let allowed = json!({"configure": configure, "write": write, "read": read});
+        lab.management("PUT", &format!("permissions/{name}/{name}"), Some(&allowed.to_string()));
+        place.visit(&url, &[]).of("problem")
+    };
+    let cases = [
+        ("configure", told("^$", ".*", ".*")),
+        ("write", told(".*", "^$", ".*")),
+        ("read", told(".*", ".*", "^$")),
+    ];
+    lab.management("DELETE", &format!("users/{name}"), None);
+    for (lacking, problems) in cases {
+        let wanted = format!("broker: the user lacks the permission to {lacking}: ACCESS_REFUSED");
+        let of_broker: Vec<_> = problems
+            .iter()
+            .filter(|problem| problem.starts_with("broker:"))
+            .collect();
+        assert!(
+            of_broker.len() == 1 && of_broker[0].starts_with(&wanted),
+            "{wanted} in {problems:?}"
+        );
+    }
+}
+
+#[test]
+fn a_database_without_tables_or_with_too_few_is_found() {
+    let lab = Lab::get();
+    let place = Place {
+        database: lab.empty_database("empty"),
+        vhost: lab.fresh_vhost("empty"),
+    };
+    assert!(
+        place
+            .visit("", &[])
+            .has("problem", "database: the database has no tables of Heat")
+    );
+    let place = Place::new("fewer");
+    place
+        .database
+        .sql("ALTER TABLE service DROP COLUMN report_interval; DROP TABLE stack_tag;");
+    place.database.sql("UPDATE alembic_version SET version_num = 'older'");
+    let visit = place.visit("", &[]);
+    assert!(
+        visit.has(
+            "problem",
+            "database: the schema lacks service.report_interval, stack_tag"
+        ),
+        "{}",
+        visit.report
+    );
+}
+
+#[test]
+fn a_user_who_may_not_do_everything_is_found() {
+    let place = Place::new("grants");
+    let (name, database) = (&place.database.name, &Lab::get().database);
+    Lab::get().sql(&format!(
+        "CREATE USER '{name}'@'%' IDENTIFIED BY 'p'; GRANT SELECT, INSERT, UPDATE ON {name}.* TO '{name}'@'%'"
+    ));
+    let connection = format!(
+        "[database]\nconnection = mysql+pymysql://{name}:p@{}:{}/{name}\n",
+        database.host, database.port
+    );
+    let visit = place.visit(&connection, &[]);
+    Lab::get().sql(&format!("DROP USER '{name}'@'%'"));
+    let problem = visit
+        .of("problem")
+        .into_iter()
+        .find(|what| what.starts_with("database:"));
+    let problem = problem.unwrap_or_else(|| panic!("{}", visit.report));
+    assert!(
+        problem.contains("the user may not DELETE on event, DELETE on"),
+        "{problem}"
+    );
+    assert!(!problem.contains("INSERT") && !problem.contains("alembic"), "{problem}");
+}
+
+#[test]
+fn queues_with_other_options_are_found() {
+    let place = Place::new("options");
+    place.put_queue(
+        "engine_worker",
+        &json!({"durable": false, "arguments": {"x-max-length": 7}}),
+    );
+    let visit = place.visit("", &[]);
+    assert!(
+        visit.has(
+            "problem",
+            "broker: queue engine_worker was made with other options: PRECONDITION_FAILED"
+        ),
+        "{}",
+        visit.report
+    );
+}
+
+#[test]
+fn queues_of_engines_that_are_gone_are_listed_and_removed() {
+    let place = Place::new("litter");
+    place.remember_engine("gone-1");
+    let (empty, full, living) = (
+        "engine_worker.gone-1",
+        "heat-engine-listener.gone-1",
+        "engine_worker.unknown",
+    );
+    for name in [empty, full, living] {
+        place.put_queue(name, &json!({"durable": false}));
+    }
+    let message = json!({"routing_key": full, "payload": "x", "payload_encoding": "string", "properties": {}});
+    let path = format!("exchanges/{}/amq.default/publish", place.vhost.name);
+    Lab::get().management("POST", &path, Some(&message.to_string()));
+
+    let visit = place.visit("", &[]);
+    assert!(
+        visit.has("warning", &format!("queues: of engines that are gone, empty: {empty}")),
+        "{}",
+        visit.report
+    );
+    assert!(
+        visit.has("warning", &format!("with messages in them: {full}")),
+        "{}",
+        visit.report
+    );
+    assert!(place.queues().contains(&empty.to_owned()), "it only looks");
+
+    let visit = place.visit("", &["--remove"]);
+    assert!(
+        visit.has("fine", &format!("queues: removed {empty}")),
+        "{}",
+        visit.report
+    );
+    let left = place.queues();
+    assert!(!left.contains(&empty.to_owned()), "{left:?}");
+    assert!(
+        left.contains(&full.to_owned()) && left.contains(&living.to_owned()),
+        "{left:?}"
+    );
+}
+
+#[test]
+fn stacks_asleep_are_found() {
+    let place = Place::new("asleep");
+    place.database.sql(
+        "INSERT INTO raw_template (id, template) VALUES (1, '{}'); \
+         INSERT INTO stack (id, name, raw_template_id, action, status, tenant, convergence, disable_rollback, created_at) VALUES \
+         ('id-1', 'held', 1, 'CREATE', 'IN_PROGRESS', 'p', 1, 1, UTC_TIMESTAMP()), \
+         ('id-2', 'late', 1, 'UPDATE', 'IN_PROGRESS', 'p', 1, 1, '2026-01-01'), \
+         ('id-3', 'done', 1, 'CREATE', 'COMPLETE', 'p', 1, 1, '2026-01-01'), \
+         ('id-4', 'new', 1, 'CREATE', 'IN_PROGRESS', 'p', 1, 1, UTC_TIMESTAMP()); \
+         INSERT INTO resource (id, uuid, stack_id, name, root_stack_id, engine_id, current_template_id, created_at) \
+         VALUES (1, UUID(), 'id-1', 'r', 'id-1', 'gone', 1, UTC_TIMESTAMP())",
+    );
+    let visit = place.visit("", &[]);
+    for wanted in [
+        "stacks: held by engines that are gone: held (id-1, CREATE, project p)",
+        "stacks: in progress beyond their time: late (id-2, UPDATE, project p)",
+    ] {
+        assert!(
+            visit.of("problem").contains(&wanted.to_owned()),
+            "{wanted} in {}",
+            visit.report
+        );
+    }
+    assert!(
+        visit.has("fine", "stacks: 3 in progress, 1 of them being worked on"),
+        "{}",
+        visit.report
+    );
+}
+
+#[test]
+fn engines_that_are_silent_or_cut_off_are_found() {
+    let place = Place::new("engines");
+    place.database.sql(
+        "INSERT INTO service (id, engine_id, host, hostname, `binary`, topic, report_interval, created_at, updated_at) \
+         VALUES ('1', 'dead', 'h', 'h', 'heat-engine', 'engine', 60, '2026-01-01', '2026-01-01'), \
+         ('2', 'cut-off', 'h', 'h', 'heat-engine', 'engine', 60, UTC_TIMESTAMP(), UTC_TIMESTAMP())",
+    );
+    let visit = place.visit("", &[]);
+    assert!(
+        visit.has("warning", "engines: engine dead on h has been silent for"),
+        "{}",
+        visit.report
+    );
+    assert!(visit.has(
+        "problem",
+        "engines: engine cut-off on h reports in the service table and does not answer"
+    ));
+}
+
+/// Answers in the place of an engine of ours of another version.
+struct Impostor(Child);
+
+impl Impostor {
+    fn start(place: &Place, engine_id: &str) -> Self {
+        const CODE: &str = r"
+import sys
+from oslo_config import cfg
+import oslo_messaging
+cfg.CONF(['--config-file', sys.argv[1]], project='heat')
+oslo_messaging.set_transport_defaults('heat')
+class Listener:
+    target = oslo_messaging.Target(version='1.0')
+    def listening(self, ctxt):
+        return {'heat_engine_rs': '0.0.0-older'}
+target = oslo_messaging.Target(topic='heat-engine-listener', server=sys.argv[2])
+server = oslo_messaging.get_rpc_server(
+    oslo_messaging.get_rpc_transport(cfg.CONF), target, [Listener()], executor='threading')
+server.start()
+print('listens', flush=True)
+sys.stdin.read()
+";
+        let lab = Lab::get();
+        let mut child = Command::new(&lab.python)
+            .args(["-W", "ignore", "-c", CODE])
+            .arg(lab.write_heat_conf(&place.database, &place.vhost, ""))
+            .arg(engine_id)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Python starts");
+        let said = child.stdout.take().expect("a pipe");
+        let mut line = String::new();
+        BufReader::new(said).read_line(&mut line).expect("a line");
+        assert_eq!(line, "listens\n");
+        Impostor(child)
+    }
+}
+
+impl Drop for Impostor {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn an_engine_of_another_version_is_found() {
+    let place = Place::new("version");
+    place.database.sql(
+        "INSERT INTO service (id, engine_id, host, hostname, `binary`, topic, report_interval, created_at, updated_at) \
+         VALUES ('1', 'older', 'h', 'h', 'heat-engine', 'engine', 60, UTC_TIMESTAMP(), UTC_TIMESTAMP())",
+    );
+    let impostor = Impostor::start(&place, "older");
+    let visit = place.visit("", &[]);
+    drop(impostor);
+    let wanted = "engines: versions of heat-engine-rs that run: 0.0.0-older (1); this one is ";
+    assert!(visit.has("warning", wanted), "{}", visit.report);
+    assert_eq!(visit.code, Some(0), "an upgrade may be under way");
+}
+
+#[test]
+fn engines_of_both_kinds_are_told_apart() {
+    let deployment = Deployment::new("kinds");
+    deployment.start_python("theirs");
+    let visit = Visit::to(&deployment.configuration("doctor"), &[]);
+    assert!(
+        visit.has("fine", "engines: 0 of heat-engine-rs and 1 of Python's answer"),
+        "{}",
+        visit.report
+    );
+    deployment.start_ours("ours");
+    let visit = Visit::to(&deployment.configuration("doctor"), &[]);
+    assert!(
+        visit.has("fine", "engines: 1 of heat-engine-rs and 1 of Python's answer"),
+        "{}",
+        visit.report
+    );
+    assert_eq!((visit.code, visit.of("problem")), (Some(0), Vec::new()));
+}
