@@ -66,7 +66,7 @@ impl Steps {
         let number = plan.seen.len();
         plan.seen.push(what.to_owned());
         let once = plan.strike.filter(|(at, _)| *at == number);
-        let again = plan.often.filter(|(interval, _)| number % interval == 0);
+        let again = plan.often.filter(|(interval, _)| number.is_multiple_of(*interval));
         let (_, strike) = once.or(again)?;
         plan.struck = Some(what.to_owned());
         Some(match strike {
