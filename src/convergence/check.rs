@@ -331,7 +331,11 @@ impl Convergence {
 
     /// A clean-up node whose row is gone: it was removed before it ever came to be, and the engine broke off before it
     /// told the others.
-    async fn pass_over_gone(&self, context: &RequestContext, request: &CheckRequest) -> Result<(), StackError> {
+    pub(super) async fn pass_over_gone(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+    ) -> Result<(), StackError> {
         let Some(resource_id) = request.node.resource_id().filter(|_| !request.node.is_update) else {
             return Ok(());
         };

@@ -101,6 +101,11 @@ impl Picture {
         Some(Lost::at(point, worker))
     }
 
+    /// Whether the node's resource has no row any more.
+    pub fn is_gone(&self, node: &Node) -> bool {
+        node.resource_id().is_some_and(|id| !self.rows.contains_key(&id))
+    }
+
     fn point_of(&self, node: &Node) -> Option<&Point> {
         self.points.get(&(node.entity_id(), node.is_update))
     }

@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::asleep::{Finding, Lost, Picture, Point};
 use super::counters::RecoveryCounters;
 use super::locks::Freed;
 use super::{Recovery, Sent, Sweep};
+use crate::convergence::request::CheckRequest;
 use crate::convergence::sync_point::{read, stack_key};
 use crate::convergence::traversal::{Plan, PlannedTemplate};
 use crate::convergence::worker_client::CheckMessage;
@@ -132,6 +134,7 @@ impl Recovery {
                 let reason = format!("Engine went down during stack {}", stack.action());
                 self.record_failure(stack, &reason).await
             }
+            Finding::Send(lost) if picture.is_gone(&lost.node) => self.pass_over(stack, lost).await,
             Finding::Send(lost) => self.send_again(sweep, stack, lost).await,
             Finding::Unheld { resource_id } => self.fail_unheld(stack, resource_id).await,
             Finding::Failed { reason } => self.record_failure(stack, &reason).await,
@@ -198,6 +201,31 @@ impl Recovery {
                 last: Instant::now(),
             },
         );
+        Ok(())
+    }
+
+    /// A Python engine that finds no row to clean up tells nobody, so such a message is not sent again but done here.
+    async fn pass_over(&mut self, stack: &Stack, lost: Lost) -> Result<(), StackError> {
+        tracing::warn!(
+            stack = stack.name(),
+            stack_id = stack.id(),
+            traversal = stack.traversal(),
+            node = %lost.node,
+            "nobody told that the resource is gone"
+        );
+        let context = self.context_for(stack).await?;
+        let request = CheckRequest {
+            node: lost.node,
+            traversal: stack.traversal().to_owned(),
+            input_data: lost.input_data,
+            adopt_stack_data: Value::Null,
+            converge: false,
+            skip_propagate: lost.skip_propagate,
+            accumulated_failures: Some(lost.failures),
+            abandon: false,
+        };
+        self.engine.pass_over_gone(&context, &request).await?;
+        RecoveryCounters::count(&self.counters.messages_sent_again);
         Ok(())
     }
 
