@@ -16,7 +16,7 @@ pub enum PyNumber {
 }
 
 /// Python refuses to convert longer texts to an integer; a tenant's text is no reason to do quadratic work either.
-const LONGEST_INTEGER_TEXT: usize = 4300;
+pub(super) const LONGEST_INTEGER_TEXT: usize = 4300;
 
 impl PyNumber {
     /// The number that Python sees in a value: `True` and `False` are integers too.

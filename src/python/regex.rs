@@ -48,15 +48,7 @@ const LARGEST_PROGRAM: usize = 16 * 1024 * 1024;
 
 impl PythonRegex {
     pub fn compile(pattern: &str) -> Result<Self, RegexError> {
-        if pattern.len() > LONGEST_PATTERN {
-            return Err(RegexError::TooComplex);
-        }
-        let translated = Translator::new(pattern).translate()?;
-        let compiled = RegexBuilder::new(&format!("\\A(?:{translated})"))
-            .backtrack_limit(MOST_BACKTRACKS)
-            .delegate_size_limit(LARGEST_PROGRAM)
-            .build()
-            .map_err(|error| RegexError::Compile(Box::new(error)))?;
+        let compiled = build(&format!("\\A(?:{})", translated(pattern, false)?))?;
         Ok(Self { compiled })
     }
 
@@ -73,6 +65,27 @@ impl PythonRegex {
     pub fn match_reaches_end(&self, text: &str) -> Result<bool, RegexError> {
         Ok(self.match_end(text)? == Some(text.len()))
     }
+}
+
+/// The pattern in Rust's dialect. `is_multiline`: `$` matches at the end of each line.
+pub(super) fn translated(pattern: &str, is_multiline: bool) -> Result<String, RegexError> {
+    if pattern.len() > LONGEST_PATTERN {
+        return Err(RegexError::TooComplex);
+    }
+    let mut translator = Translator::new(pattern);
+    translator.flags = vec![Flags {
+        multiline: is_multiline,
+        ..Flags::default()
+    }];
+    translator.translate()
+}
+
+pub(super) fn build(translated: &str) -> Result<fancy_regex::Regex, RegexError> {
+    RegexBuilder::new(translated)
+        .backtrack_limit(MOST_BACKTRACKS)
+        .delegate_size_limit(LARGEST_PROGRAM)
+        .build()
+        .map_err(|error| RegexError::Compile(Box::new(error)))
 }
 
 /// What Python counts as a blank besides Unicode's white space.
