@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{NaiveDateTime, Timelike, Utc};
+use chrono::{NaiveDateTime, Offset, TimeZone, Timelike, Utc};
 use rand::RngExt;
 
 /// What the engine asks of the world about time and chance.
@@ -44,6 +44,14 @@ impl Clock {
 
     pub fn utc_now(&self) -> NaiveDateTime {
         self.0.utc_now()
+    }
+
+    /// How many seconds local time is ahead of UTC now.
+    pub fn local_offset(&self) -> i32 {
+        chrono::Local
+            .offset_from_utc_datetime(&self.utc_now())
+            .fix()
+            .local_minus_utc()
     }
 
     /// A random UUID (version 4) in its usual text form.

@@ -14,6 +14,7 @@ pub mod resource;
 pub mod cloud;
 pub mod identity;
 pub mod template;
+pub mod yaql;
 pub mod store;
 pub mod messaging;
 pub mod settings;
