@@ -137,7 +137,8 @@ impl Convergence {
         let template_id = match &plan.template {
             PlannedTemplate::Stored(id) => *id,
             PlannedTemplate::New(template) => {
-                let definition = StackDefinition::new(template.clone(), &identity_of(&stack.row, true))?;
+                let definition =
+                    StackDefinition::new(template.clone(), &identity_of(&stack.row, true), &services.world)?;
                 services.templates.insert(template, &definition).await?
             }
         };

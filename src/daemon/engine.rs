@@ -23,7 +23,7 @@ use crate::journal::Journal;
 use crate::messaging::{Bus, Notifier, Options, RpcClient, SetupError};
 use crate::rpc::servers::Servers;
 use crate::settings::Settings;
-use crate::stack::services::Services;
+use crate::stack::services::{self, Services};
 use crate::stack::templates::Templates;
 use crate::store::{DatabaseOptions, Store, StoreError};
 
@@ -155,6 +155,7 @@ pub async fn connect(settings: Arc<Settings>, bus: Option<&Bus>, journal: Journa
     let encrypt = settings.engine.encrypt_parameters_and_properties;
     let global = global_environment::read(&settings.engine.environment_dir).into_registry();
     let notifications = &settings.messaging.notifications;
+    let world = services::world(services::expression_limits(&settings), clock.clone());
     Ok(Services {
         engine_id: clock.new_uuid(),
         rpc: bus
@@ -165,7 +166,8 @@ pub async fn connect(settings: Arc<Settings>, bus: Option<&Bus>, journal: Journa
             None => Notifier::rehearsing(notifications, clock.clone(), journal.clone()),
         },
         cloud: Cloud::watched(CloudOptions::from(&*settings), clock.clone(), journal)?,
-        templates: Templates::new(store.clone(), key.clone(), encrypt, global),
+        templates: Templates::new(store.clone(), key.clone(), encrypt, global, world.clone()),
+        world,
         background: TaskTracker::new(),
         key,
         settings,

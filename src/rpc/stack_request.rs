@@ -167,11 +167,11 @@ pub fn template_only_stack(
     template: Template,
 ) -> Result<Stack, RequestError> {
     let row = new_row(engine, context, "dummy", &StackArguments::default());
-    unstored(row, template)
+    unstored(engine, row, template)
 }
 
-fn unstored(row: store::Stack, template: Template) -> Result<Stack, RequestError> {
-    let definition = StackDefinition::new(Arc::new(template), &identity_of(&row, false))?;
+fn unstored(engine: &Engine, row: store::Stack, template: Template) -> Result<Stack, RequestError> {
+    let definition = StackDefinition::new(Arc::new(template), &identity_of(&row, false), &engine.services().world)?;
     Ok(Stack {
         row,
         stored: false,
@@ -238,7 +238,7 @@ impl NewStackRequest {
         check_quota(engine, context).await?;
         check_template(engine, &self.template)?;
         check_name(&self.name)?;
-        let mut stack = unstored(new_row(engine, context, &name, &self.arguments), self.template)?;
+        let mut stack = unstored(engine, new_row(engine, context, &name, &self.arguments), self.template)?;
         stack.tags = Some(self.arguments.tags.clone().unwrap_or_default());
         stack.converge = self.arguments.converge.unwrap_or(false);
         check_stack(engine, context, &stack).await?;
@@ -360,7 +360,11 @@ impl UpdateRequest {
             status_reason: Some(String::new()),
             ..current.row.clone()
         };
-        let definition = StackDefinition::new(Arc::new(self.template), &identity_of(&current.row, true))?;
+        let definition = StackDefinition::new(
+            Arc::new(self.template),
+            &identity_of(&current.row, true),
+            &engine.services().world,
+        )?;
         let before = current.definition.parameters();
         before.refuse_immutable_changes(definition.parameters(), &given)?;
         let tags = match arguments.tags {

@@ -11,6 +11,8 @@ use crate::identity::crypt::EncryptionKey;
 use crate::messaging::{Notifier, RpcClient};
 use crate::settings::Settings;
 use crate::store::Store;
+use crate::template::World;
+use crate::yaql::{Limits, Surroundings};
 
 #[derive(Clone)]
 pub struct Services {
@@ -24,6 +26,25 @@ pub struct Services {
     pub cloud: Cloud,
     pub key: EncryptionKey,
     pub templates: Templates,
+    /// What expressions in templates see of the world.
+    pub world: World,
     /// Work that goes on after its request was answered; a stopping daemon waits for it.
     pub background: TaskTracker,
+}
+
+/// What `[yaql]` allows to expressions.
+pub fn expression_limits(settings: &Settings) -> Limits {
+    Limits {
+        iterators: settings.yaql.limit_iterators,
+        memory: settings.yaql.memory_quota,
+    }
+}
+
+/// Expressions are told the time by the clock.
+pub fn world(limits: Limits, clock: Clock) -> World {
+    World::new(limits, move || Surroundings {
+        now: clock.utc_now(),
+        local_offset: clock.local_offset(),
+        seed: u64::from_le_bytes(clock.random_bytes()),
+    })
 }

@@ -13,7 +13,7 @@ use crate::plugins;
 use crate::python::dumps;
 use crate::python::json_reader::loads;
 use crate::store::{self, NewRawTemplate, RawTemplate, Store};
-use crate::template::{Environment, Files, ResourceRegistry, StackDefinition, Template};
+use crate::template::{Environment, Files, ResourceRegistry, StackDefinition, Template, World};
 
 /// How many are kept at a time; one may be as large as `max_template_size`.
 const KEPT_TEMPLATES: u64 = 200;
@@ -27,17 +27,19 @@ pub struct Templates {
     encrypt: bool,
     /// What the operator has types stand for.
     global: Arc<ResourceRegistry>,
+    world: World,
     parsed: Cache<i64, Arc<Template>>,
     definitions: Cache<(String, i64), Arc<StackDefinition>>,
 }
 
 impl Templates {
-    pub fn new(store: Store, key: EncryptionKey, encrypt: bool, global: Arc<ResourceRegistry>) -> Self {
+    pub fn new(store: Store, key: EncryptionKey, encrypt: bool, global: Arc<ResourceRegistry>, world: World) -> Self {
         Self {
             store,
             key,
             encrypt,
             global,
+            world,
             parsed: Cache::new(KEPT_TEMPLATES),
             definitions: Cache::new(KEPT_DEFINITIONS),
         }
@@ -64,7 +66,7 @@ impl Templates {
             return Ok(definition);
         }
         let template = self.get(template_id).await?;
-        let definition = Arc::new(StackDefinition::new(template, &identity_of(stack, true))?);
+        let definition = Arc::new(StackDefinition::new(template, &identity_of(stack, true), &self.world)?);
         self.definitions.insert(key, definition.clone()).await;
         Ok(definition)
     }

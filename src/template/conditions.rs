@@ -11,6 +11,7 @@ use super::error::{Fault, ResolveError, TemplateError};
 use super::expression::{Context, Expression, ParseScope};
 use super::parameters::Parameters;
 use super::references::{Facade, References};
+use super::world::World;
 use crate::python::repr::to_text;
 use crate::python::value::class_name;
 
@@ -21,7 +22,7 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    pub(super) fn parse(template: &Template, parameters: &Parameters) -> Result<Self, TemplateError> {
+    pub(super) fn parse(template: &Template, parameters: &Parameters, world: &World) -> Result<Self, TemplateError> {
         if !template.version().has_conditions() {
             return Ok(Self::default());
         }
@@ -42,7 +43,7 @@ impl Conditions {
             }
         };
         let undecided = Self::default();
-        let references = ConditionScope::new(&undecided, parameters, template, None);
+        let references = ConditionScope::new(&undecided, parameters, template, world, None);
         let scope = ParseScope {
             version: template.version(),
             context: Context::Condition,
@@ -104,6 +105,7 @@ pub(super) struct ConditionScope<'a> {
     conditions: &'a Conditions,
     parameters: &'a Parameters,
     template: &'a Template,
+    world: &'a World,
     facade: Option<&'a Facade>,
     decided: RefCell<HashMap<String, Progress>>,
     depth: Cell<usize>,
@@ -123,12 +125,14 @@ impl<'a> ConditionScope<'a> {
         conditions: &'a Conditions,
         parameters: &'a Parameters,
         template: &'a Template,
+        world: &'a World,
         facade: Option<&'a Facade>,
     ) -> Self {
         Self {
             conditions,
             parameters,
             template,
+            world,
             facade,
             decided: RefCell::default(),
             depth: Cell::new(0),
@@ -178,6 +182,10 @@ impl References for ConditionScope<'_> {
         let holds = self.decide(name, definition)?;
         self.decided.borrow_mut().insert(name.clone(), Progress::Decided(holds));
         Ok(holds)
+    }
+
+    fn world(&self) -> Option<&World> {
+        Some(self.world)
     }
 
     fn file(&self, name: &str) -> Option<Value> {

@@ -190,6 +190,9 @@ pub enum Fault {
     KeyError(Value),
     #[error("{0}")]
     AttributeError(String),
+    /// Any other exception that Python would raise.
+    #[error("{message}")]
+    Raised { class: &'static str, message: String },
     /// An attribute whose value the resource could not tell.
     #[error("{0}")]
     Attribute(String),
@@ -205,6 +208,7 @@ impl Fault {
             Self::ValueError(_) => "ValueError",
             Self::KeyError(_) => "KeyError",
             Self::AttributeError(_) => "AttributeError",
+            Self::Raised { class, .. } => class,
             Self::Attribute(_) => "Exception",
             Self::Template(error) => error.class_name(),
         }

@@ -25,6 +25,7 @@ mod stack_definition;
 mod survey;
 mod document;
 mod version;
+mod world;
 
 pub use conditions::Conditions;
 pub use document::Template;
@@ -40,3 +41,4 @@ pub use resource_definition::{DefinitionChanges, DeletionPolicy, FrozenDefinitio
 pub use stack_definition::StackDefinition;
 pub use survey::Survey;
 pub use version::{TemplateVersion, VERSIONS};
+pub use world::World;

@@ -6,6 +6,7 @@ use super::error::{Fault, ResolveError, TemplateError};
 use super::expression::AttributePath;
 use super::resource_definition::DeletionPolicy;
 use super::stack_definition::StackDefinition;
+use super::world::World;
 use crate::python::to_text;
 
 /// The resource of the parent stack that a nested stack is made for, as the functions of the nested stack see it.
@@ -23,6 +24,11 @@ pub trait References {
 
     /// Whether a condition holds. Takes what Heat takes for one: a name, a boolean, or null for "always".
     fn condition(&self, name: &Value) -> Result<bool, ResolveError>;
+
+    /// What expressions in other languages may use; `None` where they are not to be evaluated yet.
+    fn world(&self) -> Option<&World> {
+        None
+    }
 
     fn file(&self, _name: &str) -> Option<Value> {
         None
@@ -163,6 +169,10 @@ impl References for Scope<'_> {
 
     fn condition(&self, name: &Value) -> Result<bool, ResolveError> {
         self.definition.condition_scope().condition(name)
+    }
+
+    fn world(&self) -> Option<&World> {
+        Some(self.definition.world())
     }
 
     fn file(&self, name: &str) -> Option<Value> {

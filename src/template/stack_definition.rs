@@ -13,6 +13,7 @@ use super::outputs::{OutputDefinition, parse_outputs};
 use super::parameters::{Parameters, StackIdentity};
 use super::references::{Facade, ResourceStates, Scope};
 use super::resource_definition::{ResourceDefinition, parse_resources};
+use super::world::World;
 
 /// Parameters with their values, conditions decided, resources and outputs defined. Says nothing about what exists.
 #[derive(Debug, Clone)]
@@ -27,14 +28,15 @@ pub struct StackDefinition {
     attributes_for_resources: AttributeIndex,
     attributes_for_outputs: AttributeIndex,
     functions_not_built: Vec<String>,
+    world: World,
 }
 
 /// Attributes by resource, each once, in the order in which they are met.
 pub type AttributesByResource = IndexMap<String, IndexSet<AttributePath>>;
 
 impl StackDefinition {
-    pub fn new(template: Arc<Template>, identity: &StackIdentity) -> Result<Self, TemplateError> {
-        Self::behind(None, template, identity)
+    pub fn new(template: Arc<Template>, identity: &StackIdentity, world: &World) -> Result<Self, TemplateError> {
+        Self::behind(None, template, identity, world)
     }
 
     /// The definition of a nested stack, behind a resource of its parent.
@@ -42,6 +44,7 @@ impl StackDefinition {
         facade: Option<Facade>,
         template: Arc<Template>,
         identity: &StackIdentity,
+        world: &World,
     ) -> Result<Self, TemplateError> {
         let environment = template.environment();
         let parameters = Parameters::new(
@@ -50,8 +53,8 @@ impl StackDefinition {
             &environment.parameters,
             &environment.parameter_defaults,
         )?;
-        let conditions = Conditions::parse(&template, &parameters)?;
-        let scope = ConditionScope::new(&conditions, &parameters, &template, facade.as_ref());
+        let conditions = Conditions::parse(&template, &parameters, world)?;
+        let scope = ConditionScope::new(&conditions, &parameters, &template, world, facade.as_ref());
         let resources = parse_resources(&template, &scope)?;
         let outputs = parse_outputs(&template, &scope);
         drop(scope);
@@ -75,6 +78,7 @@ impl StackDefinition {
             attributes_for_resources,
             attributes_for_outputs,
             functions_not_built,
+            world: world.clone(),
         })
     }
 
@@ -85,6 +89,10 @@ impl StackDefinition {
 
     pub fn template(&self) -> &Arc<Template> {
         &self.template
+    }
+
+    pub fn world(&self) -> &World {
+        &self.world
     }
 
     pub fn parameters(&self) -> &Parameters {
@@ -101,7 +109,13 @@ impl StackDefinition {
     }
 
     pub(super) fn condition_scope(&self) -> ConditionScope<'_> {
-        ConditionScope::new(&self.conditions, &self.parameters, &self.template, self.facade.as_ref())
+        ConditionScope::new(
+            &self.conditions,
+            &self.parameters,
+            &self.template,
+            &self.world,
+            self.facade.as_ref(),
+        )
     }
 
     pub(super) fn facade(&self) -> Option<&Facade> {
@@ -229,11 +243,13 @@ mod tests {
     use super::*;
     use crate::exception::RemoteException;
     use crate::template::{Environment, Files, NoResources};
+    use crate::yaql::Surroundings;
     use serde_json::{Value, json};
 
     fn definition(body: Value) -> Result<StackDefinition, TemplateError> {
         let template = Template::new(body, Environment::default(), Files::default())?;
-        StackDefinition::new(Arc::new(template), &StackIdentity::default())
+        let world = World::still(Surroundings::default());
+        StackDefinition::new(Arc::new(template), &StackIdentity::default(), &world)
     }
 
     fn output(snippet: Value) -> Result<Value, TemplateError> {
@@ -345,21 +361,18 @@ mod tests {
     #[test]
     fn functions_that_are_not_built_do_not_keep_a_stack_from_being_loaded() {
         let body = json!({
-            "heat_template_version": "2018-08-31",
-            "resources": {"a": {"type": "X", "properties": {"p": {"yaql": {"expression": "$.data", "data": 1}}}}},
+            "HeatTemplateFormatVersion": "2012-12-12",
+            "Resources": {"a": {"Type": "X", "Properties": {"p": {"Fn::GetAZs": ""}}}},
         });
         let definition = definition(body).unwrap();
-        assert_eq!(definition.template().functions_not_built(), ["yaql"]);
+        assert_eq!(definition.template().functions_not_built(), ["Fn::GetAZs"]);
         let resource = definition.resource("a").unwrap();
         let scope = definition.scope(&NoResources);
-        let error = resource.validate(definition.template(), &scope).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "resources.a.properties.p.yaql: The function \"yaql\" is not supported."
-        );
+        // The zones are not asked for before they are needed.
+        assert_eq!(resource.validate(definition.template(), &scope), Ok(()));
         assert_eq!(
             resource.freeze(&scope, None).unwrap_err().to_string(),
-            "The function \"yaql\" is not supported."
+            "The function \"Fn::GetAZs\" is not supported."
         );
     }
 

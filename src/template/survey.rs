@@ -14,6 +14,7 @@ use super::parameters::{ParameterSchema, Parameters, StackIdentity};
 use super::references::References;
 use super::resource_definition::parse_resource;
 use super::stack_definition::StackDefinition;
+use super::world::World;
 
 /// What a template says, as far as it makes sense, and what does not.
 pub struct Survey {
@@ -25,8 +26,9 @@ pub struct Survey {
 }
 
 impl Survey {
-    pub fn of(template: &Template, identity: &StackIdentity) -> Self {
+    pub fn of(template: &Template, identity: &StackIdentity, world: &World) -> Self {
         let mut surveyor = Surveyor {
+            world: world.clone(),
             template: template.clone(),
             problems: Vec::new(),
             left_out: HashSet::new(),
@@ -44,8 +46,9 @@ impl Survey {
             template,
             mut problems,
             left_out,
+            ..
         } = surveyor;
-        let definition = match StackDefinition::new(Arc::new(template), identity) {
+        let definition = match StackDefinition::new(Arc::new(template), identity, world) {
             Ok(definition) => Some(definition),
             Err(error) => {
                 // What is wrong with the parts has been said; this is about the whole.
@@ -69,6 +72,7 @@ impl Survey {
 }
 
 struct Surveyor {
+    world: World,
     template: Template,
     problems: Vec<(Vec<String>, TemplateError)>,
     left_out: HashSet<String>,
@@ -138,21 +142,22 @@ impl Surveyor {
             return;
         }
         let section = self.template.keywords().conditions;
+        let world = self.world.clone();
         let undecided = Conditions::default();
         self.keep(section, |template, name, definition| {
             let scope = ParseScope {
                 version: template.version(),
                 context: Context::Condition,
-                references: &ConditionScope::new(&undecided, parameters, template, None),
+                references: &ConditionScope::new(&undecided, parameters, template, &world, None),
             };
             parse_condition(name, definition, &scope).map(drop)
         });
-        let conditions = match Conditions::parse(&self.template, parameters) {
+        let conditions = match Conditions::parse(&self.template, parameters, &world) {
             Ok(conditions) => conditions,
             Err(error) => return self.problems.push((vec![section.to_owned()], error)),
         };
         self.keep(section, |template, name, _| {
-            let scope = ConditionScope::new(&conditions, parameters, template, None);
+            let scope = ConditionScope::new(&conditions, parameters, template, &world, None);
             match scope.condition(&Value::from(name)) {
                 Err(error) if !error.is_about_values() => Err(error.into()),
                 _ => conditions.validate_one(name, &scope),
@@ -161,7 +166,8 @@ impl Surveyor {
     }
 
     fn resources_and_outputs(&mut self, parameters: &Parameters) {
-        let conditions = Conditions::parse(&self.template, parameters).unwrap_or_default();
+        let world = self.world.clone();
+        let conditions = Conditions::parse(&self.template, parameters, &world).unwrap_or_default();
         let keywords = self.template.keywords();
         let left_out = self.left_out.clone();
         // What is wrong with a condition has been said where it is defined.
@@ -173,7 +179,7 @@ impl Surveyor {
         };
         self.keep(keywords.resources, |template, name, definition| {
             template.validate_one(definition)?;
-            let references = ConditionScope::new(&conditions, parameters, template, None);
+            let references = ConditionScope::new(&conditions, parameters, template, &world, None);
             let scope = ParseScope {
                 version: template.version(),
                 context: Context::Body,
@@ -182,7 +188,7 @@ impl Surveyor {
             parse_resource(name, definition, &scope).map(drop)
         });
         self.keep(keywords.outputs, |template, name, definition| {
-            let references = ConditionScope::new(&conditions, parameters, template, None);
+            let references = ConditionScope::new(&conditions, parameters, template, &world, None);
             let scope = ParseScope {
                 version: template.version(),
                 context: Context::Body,
@@ -198,6 +204,7 @@ impl Surveyor {
 mod tests {
     use super::*;
     use crate::template::{Environment, Files};
+    use crate::yaql::Surroundings;
     use serde_json::json;
 
     #[test]
@@ -216,7 +223,11 @@ mod tests {
             "outputs": {"o": {"value": {"get_param": "good"}}, "p": {}},
         });
         let template = Template::new(body, Environment::default(), Files::default()).unwrap();
-        let survey = Survey::of(&template, &StackIdentity::default());
+        let survey = Survey::of(
+            &template,
+            &StackIdentity::default(),
+            &World::still(Surroundings::default()),
+        );
         let places: Vec<String> = survey.problems.iter().map(|(place, _)| place.join(".")).collect();
         assert_eq!(
             places,

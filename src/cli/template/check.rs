@@ -125,7 +125,7 @@ impl<'i> Checker<'i> {
 
     fn check(&mut self, source: &Source, template: Template, with_values: bool) -> Checked {
         self.open.push(source.name.clone());
-        let survey = Survey::of(&template, &identity());
+        let survey = Survey::of(&template, &identity(), &self.inputs.world);
         let names = Names::of(&template);
         for (place, error) in &survey.problems {
             let problem = names.problem(source, &place.join("."), error);

@@ -7,11 +7,14 @@ use super::InputArguments;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
+use crate::clock::Clock;
 use crate::python::dumps;
+use crate::stack::services;
 use crate::template::environment::{SECTIONS, check_section_names, merge_environment_files, mergeable_parameters};
 use crate::template::parameters::all_schemata;
 use crate::template::reading::{ReadError, read_document, read_yaml};
-use crate::template::{Environment, Files, Template};
+use crate::template::{Environment, Files, Template, World};
+use crate::yaql::Limits;
 
 /// The engine's `max_template_size`, unless it is configured otherwise.
 const LARGEST_FILE: u64 = 512 * 1024;
@@ -21,6 +24,7 @@ pub struct Inputs {
     environments: Vec<Source>,
     /// From the command line.
     given: Map<String, Value>,
+    pub world: World,
 }
 
 impl Inputs {
@@ -34,6 +38,7 @@ impl Inputs {
             template: Source::read(&arguments.file)?,
             environments: environments.collect::<anyhow::Result<_>>()?,
             given: given.collect::<anyhow::Result<_>>()?,
+            world: services::world(Limits::default(), Clock::system()),
         })
     }
 

@@ -19,7 +19,7 @@ use crate::stack::dependencies::{Cycle, Dependencies};
 use crate::template::error::dotted_path;
 use crate::template::{
     AttributeFailure, AttributePath, Environment, Expression, Fault, ResolveError, ResourceDefinition, ResourceStates,
-    Scope, StackDefinition, Survey, Template, TemplateError,
+    Scope, StackDefinition, Survey, Template, TemplateError, World,
 };
 
 pub struct ResourceCheck<'a> {
@@ -326,7 +326,8 @@ impl ResourceCheck<'_> {
             let message = format!("Unknown Property {name}");
             problems.push(Problem::at(self.source, Severity::Error, format!("{path}.{name}"), message).with_help(help));
         }
-        let Some(definition) = with_parameters(&checked.template, given) else {
+        let world = self.definition.world();
+        let Some(definition) = with_parameters(&checked.template, given, world) else {
             return;
         };
         for parameter in definition.parameters().defined() {
@@ -453,7 +454,7 @@ fn named_attribute(message: &str) -> Option<(&str, &str)> {
 }
 
 /// The template with the values that a resource gives it.
-fn with_parameters(template: &Template, given: &IndexMap<String, Given>) -> Option<StackDefinition> {
+fn with_parameters(template: &Template, given: &IndexMap<String, Given>, world: &World) -> Option<StackDefinition> {
     let parameters: Map<String, Value> = given
         .iter()
         .filter_map(|(name, given)| match given {
@@ -466,5 +467,5 @@ fn with_parameters(template: &Template, given: &IndexMap<String, Given>) -> Opti
         ..template.environment().clone()
     };
     let template = template.clone().with_environment(environment);
-    StackDefinition::new(std::sync::Arc::new(template), &Default::default()).ok()
+    StackDefinition::new(std::sync::Arc::new(template), &Default::default(), world).ok()
 }

@@ -294,8 +294,7 @@ pub(crate) fn validate(call: &Call, references: &dyn References) -> Result<(), F
         Function::GetAttribute(_) => lookup::validate_attribute(call, references),
         Function::Repeat(_) => repeat::validate(call),
         Function::MakeUrl => urls::validate(call),
-        // The zones are not asked for before they are needed.
-        Function::Yaql => Err(not_built(&call.name)),
+        Function::Yaql => yaql::validate(&call.name, &call.arguments),
         _ => Ok(()),
     }
 }
@@ -322,6 +321,7 @@ pub(crate) fn resolve(call: &Call, resolver: &Resolver<'_>) -> Result<Option<Val
         Function::Repeat(dialect) => repeat::resolve(dialect, name, arguments, resolver),
         Function::Digest => digest::resolve(name, arguments, resolver),
         Function::MakeUrl => urls::resolve(name, arguments, resolver),
+        Function::Yaql => yaql::resolve(name, arguments, resolver),
         Function::Equals => logic::equals(arguments, resolver),
         Function::Not { in_list } => logic::not(in_list, arguments, resolver),
         Function::And => logic::and(arguments, resolver),
@@ -341,7 +341,7 @@ pub(crate) fn resolve(call: &Call, resolver: &Resolver<'_>) -> Result<Option<Val
             Some(zones) => Ok(zones.into()),
             None => Err(not_built(name).into()),
         },
-        Function::Yaql | Function::Ref | Function::Invalid => Err(not_built(name).into()),
+        Function::Ref | Function::Invalid => Err(not_built(name).into()),
     }?;
     resolver.spend(weight(&value))?;
     Ok(Some(value))
@@ -372,7 +372,7 @@ pub(crate) fn referenced_attribute(call: &Call, resolver: &Resolver<'_>) -> Opti
 
 /// Whether this engine can compute a function.
 fn is_built(function: Function) -> bool {
-    !matches!(function, Function::Yaql | Function::GetAvailabilityZones)
+    !matches!(function, Function::GetAvailabilityZones)
 }
 
 /// The functions of a version that are used in a document although this engine cannot compute them.
