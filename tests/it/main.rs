@@ -23,3 +23,4 @@ mod schema;
 mod settings;
 mod store;
 mod template;
+mod yaql;
