@@ -148,11 +148,8 @@ pub(super) fn base64(name: &str, arguments: &Expression, resolver: &Resolver<'_>
 }
 
 pub(super) fn check_member_list(name: &str, arguments: &Expression) -> Result<(), Fault> {
-    let items = match arguments {
-        Expression::List(items) => items,
-        other => return Err(not_iterable(other)),
-    };
-    let [key_name, value_name, _] = items.as_slice() else {
+    let items = unpacked(arguments).ok_or_else(|| not_iterable(arguments))?;
+    let [key_name, value_name, _] = items.as_ref() else {
         let usage = "\n            {'Fn::MemberListToMap': ['Name', 'Value',\n                                     \
                      ['.member.0.Name=key',\n                                      '.member.0.Value=door']]}\n            ";
         return Err(Fault::TypeError(format!("Wrong Arguments try: \"{usage}\"")));

@@ -53,6 +53,15 @@ RESOURCES = {
     'a': {'type': 'OS::Heat::TestResource'},
     'b': {'type': 'OS::Heat::TestResource'},
 }
+# The same for the older language.
+CFN_PARAMETERS = {
+    'text': {'Type': 'String', 'Default': 'abc'},
+    'number': {'Type': 'Number', 'Default': 3},
+    'list': {'Type': 'CommaDelimitedList', 'Default': 'x,y,z'},
+    'json': {'Type': 'Json', 'Default': {'b': [1, 2.5, {'c': None}], 'a': u'\u00fc'}},
+    'missing': {'Type': 'String'},
+}
+MAPPINGS = {'m': {'k': {'v': 'found'}, 'abc': {'v': [1, 'x']}}, 'abc': {'k': {'v': 5}}}
 STATES = {
     'a': {
         'action': 'CREATE', 'status': 'COMPLETE', 'reference_id': 'a-id',
@@ -72,6 +81,10 @@ def expanded(probe):
     if 'snippet' not in probe:
         return probe
     probe = dict(probe)
+    probe.setdefault('states', STATES)
+    if 'cfn' in probe:
+        probe['template'] = cfn_body(probe)
+        return probe
     version = probe.get('version', '2021-04-16')
     body = {'heat_template_version': version,
             'parameters': PARAMETERS, 'resources': RESOURCES}
@@ -79,8 +92,17 @@ def expanded(probe):
         body['conditions'] = probe.pop('conditions')
     body['outputs'] = {'o': {'value': probe.pop('snippet')}}
     probe['template'] = body
-    probe.setdefault('states', STATES)
     return probe
+
+
+def cfn_body(probe):
+    versions = {'AWSTemplateFormatVersion': '2010-09-09', 'HeatTemplateFormatVersion': '2012-12-12'}
+    body = {probe['cfn']: versions[probe['cfn']], 'Parameters': CFN_PARAMETERS, 'Mappings': MAPPINGS,
+            'Resources': {name: {'Type': definition['type']} for name, definition in RESOURCES.items()}}
+    if 'conditions' in probe:
+        body['Conditions'] = probe.pop('conditions')
+    body['Outputs'] = {'o': {'Value': probe.pop('snippet')}}
+    return body
 
 
 def attempt(work):

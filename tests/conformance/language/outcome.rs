@@ -17,8 +17,9 @@ use heat_engine::template::reading::{read_environment, read_map, read_template};
 use heat_engine::template::{
     AttributeFailure, AttributePath, CustomConstraintCheck, DeletionPolicy, Environment, Facade, Files,
     OutputDefinition, Parameters, RegisteredType, ResolveError, ResourceDefinition, ResourceStates, StackDefinition,
-    StackIdentity, Template, TemplateError,
+    StackIdentity, Template, TemplateError, World,
 };
+use heat_engine::yaql::Surroundings;
 use serde_json::{Map, Value, json};
 
 pub fn outcome(probe: &Value) -> Value {
@@ -142,7 +143,9 @@ fn stack_outcome(probe: &Value) -> Result<Value, TemplateError> {
         "groups": attempt(template.validate_parameter_groups().map(|()| Value::Null)),
     });
     let states = States(&probe["states"]);
-    match StackDefinition::behind(facade_of(probe), Arc::clone(&template), &identity) {
+    // Nothing here asks for the time.
+    let world = World::still(Surroundings::default());
+    match StackDefinition::behind(facade_of(probe), Arc::clone(&template), &identity, &world) {
         Ok(definition) => {
             let scope = definition.scope(&states);
             outcome["conditions"] = attempt(definition.conditions().validate(&scope).map(|()| Value::Null));

@@ -136,6 +136,38 @@ def values_of_all_types(s):
     s.look(stack)
 
 
+def yaql(expression, **data):
+    return {'yaql': {'expression': expression, 'data': data}}
+
+
+@scenario(mixed=True)
+def expressions(s):
+    """YAQL over parameters and attributes: in properties, in a condition and in outputs, before and after an update."""
+    def ours(numbers):
+        numbers_of_source = {'get_attr': ['source', 'value']}
+        return template(
+            {'source': resource('OS::Heat::Value', type='json', value={'numbers': {'get_param': 'numbers'}, 'of': 'source'}),
+             'sorted': resource('OS::Heat::Value', type='json', value=yaql(
+                 '$.data.all.numbers.select(int($)).where($ > 1).orderBy($)', all=numbers_of_source)),
+             'dict': resource('OS::Heat::Value', type='json', value=yaql(
+                 'dict($.data.all.numbers.select([$, int($) * 2.5]))', all=numbers_of_source)),
+             'many': dict(test_resource(value=yaql('str($.data.all.keys().orderBy($).toList())', all=numbers_of_source)),
+                          condition='many')},
+            parameters={'numbers': {'type': 'comma_delimited_list', 'default': numbers}},
+            conditions={'many': {'equals': [yaql('$.data.p.len() > 2', p={'get_param': 'numbers'}), True]}},
+            outputs={'sorted': {'value': {'get_attr': ['sorted', 'value']}},
+                     'dict': {'value': {'get_attr': ['dict', 'value']}},
+                     'set': {'value': yaql('$.data.n.select(int($)).toSet()', n={'get_param': 'numbers'})},
+                     'wrong': {'value': yaql('$.data.n.nothing()', n={'get_param': 'numbers'})},
+                     'endless': {'value': yaql('sequence().toList()')}})
+    stack = s.create('expressions', ours('3,1,2'))
+    s.settle()
+    s.look(stack)
+    s.update(stack, ours('5,4'))
+    s.settle()
+    s.look(stack)
+
+
 @scenario(mixed=True)
 def deletion_policy_and_metadata(s):
     kept = dict(test_resource(value='kept'), deletion_policy='retain', metadata={'owner': 'nobody', 'n': [1, 2.0]})
