@@ -13,12 +13,13 @@ use heat_engine::resource::constraints::CustomConstraints;
 use heat_engine::resource::properties::{Depth, Given, Properties};
 use heat_engine::template::reading::{Places, read_environment, read_map};
 use heat_engine::template::{
-    Environment, Files, NoResources, RegisteredType, StackDefinition, StackIdentity, Survey, Template,
+    Environment, Files, NoResources, RegisteredType, StackDefinition, StackIdentity, Survey, Template, World,
 };
+use heat_engine::yaql::{Limits, Statement, Surroundings};
 use indexmap::IndexMap;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 fn setting(name: &str, usual: u64) -> u64 {
     std::env::var(name)
@@ -46,7 +47,7 @@ fn seeds() -> Vec<Value> {
     let probes = loads(include_str!("../conformance/language/probes/language.json")).expect("the catalogue is JSON");
     let probes = probes.as_array().cloned().unwrap_or_default();
     let templates = probes.iter().map(|probe| match probe.get("snippet") {
-        Some(snippet) => serde_json::json!({
+        Some(snippet) => json!({
             "heat_template_version": probe.get("version").cloned().unwrap_or_else(|| "2021-04-16".into()),
             "parameters": {"text": {"type": "string", "default": "abc"}, "list": {"type": "comma_delimited_list", "default": "x,y"}},
             "conditions": {"yes": true},
@@ -137,8 +138,9 @@ fn interpret(body: Value) {
     };
     let _ = template.validate();
     let identity = StackIdentity::default();
-    let _ = Survey::of(&template, &identity);
-    let Ok(definition) = StackDefinition::new(Arc::new(template), &identity) else {
+    let world = World::still(Surroundings::default());
+    let _ = Survey::of(&template, &identity, &world);
+    let Ok(definition) = StackDefinition::new(Arc::new(template), &identity, &world) else {
         return;
     };
     let scope = definition.scope(&NoResources);
@@ -284,6 +286,38 @@ fn properties_of_any_shape_are_validated_or_refused() {
         let _ = properties.changed_since(&before);
         for name in given.keys() {
             let _ = properties.get(name);
+        }
+    });
+}
+
+#[test]
+fn damaged_expressions_are_evaluated_or_refused() {
+    let catalogue = loads(include_str!("../conformance/yaql/catalogue.json")).expect("the catalogue is JSON");
+    let groups = catalogue.as_array().cloned().unwrap_or_default();
+    let seeds: Vec<(String, Value)> = groups
+        .iter()
+        .flat_map(|group| {
+            let data = json!({"data": group.get("data")});
+            let expressions = group["expressions"].as_array().into_iter().flatten();
+            expressions.filter_map(move |expression| Some((expression.as_str()?.to_owned(), data.clone())))
+        })
+        .collect();
+    let words: Vec<&str> = seeds
+        .iter()
+        .flat_map(|(expression, _)| expression.split_inclusive(['.', '(', ',', ' ']))
+        .collect();
+    rounds(4000, |random| {
+        let (seed, data) = pick(random, &seeds);
+        let mut expression = damaged(random, seed);
+        for _ in 0..random.random_range(0..3) {
+            expression.push_str(pick::<&str>(random, &words));
+        }
+        let surroundings = Surroundings {
+            seed: random.random(),
+            ..Surroundings::default()
+        };
+        if let Ok(statement) = Statement::parse(&expression) {
+            let _ = statement.evaluate(data, Limits::default(), surroundings);
         }
     });
 }

@@ -10,14 +10,19 @@ use heat_engine::python::json_reader::loads;
 use heat_engine::template::reading::read_template;
 use heat_engine::template::{
     AttributeFailure, AttributePath, Environment, Files, NoResources, ResourceStates, StackDefinition, StackIdentity,
-    Template, TemplateError,
+    Template, TemplateError, World,
 };
-use serde_json::{Map, Value};
+use heat_engine::yaql::{Limits, Statement, Surroundings};
+use serde_json::{Map, Value, json};
 
 fn definition(text: &str) -> Result<StackDefinition, TemplateError> {
     let body = read_template(text, None, 1 << 22)?;
     let template = Template::new(Value::Object(body), Environment::default(), Files::default())?;
-    StackDefinition::new(Arc::new(template), &StackIdentity::default())
+    StackDefinition::new(
+        Arc::new(template),
+        &StackIdentity::default(),
+        &World::still(Surroundings::default()),
+    )
 }
 
 /// From the text to a stack's definition, with the checks that need no resource.
@@ -67,6 +72,34 @@ fn resolve(definition: &StackDefinition) -> Result<(), TemplateError> {
     Ok(())
 }
 
+/// An expression of YAQL with its data. Errors are part of the catalogue.
+struct Evaluation {
+    expression: String,
+    data: Value,
+    limits: Limits,
+}
+
+impl Evaluation {
+    fn read(text: &str) -> Self {
+        let case = loads(text).unwrap_or_default();
+        let usual = Limits::default();
+        let limit = |name: &str| case["limits"][name].as_i64();
+        Self {
+            expression: case["expression"].as_str().unwrap_or_default().to_owned(),
+            data: json!({"data": case["data"]}),
+            limits: Limits {
+                iterators: limit("iterators").unwrap_or(usual.iterators),
+                memory: limit("memory").unwrap_or(usual.memory),
+            },
+        }
+    }
+
+    fn run(&self) {
+        let statement = Statement::parse(&self.expression);
+        let _ = statement.and_then(|statement| statement.evaluate(&self.data, self.limits, Surroundings::default()));
+    }
+}
+
 fn fastest(rounds: u64, work: impl Fn() -> Result<(), TemplateError>) -> Result<f64, TemplateError> {
     let mut best = f64::INFINITY;
     for _ in 0..rounds {
@@ -86,6 +119,13 @@ fn timed(case: &Value, rounds: u64) -> Result<f64, TemplateError> {
         .collect();
     if case["kind"] == "interpret" {
         return fastest(rounds, || texts.iter().try_for_each(|text| interpret(text)));
+    }
+    if case["kind"] == "yaql" {
+        let evaluations: Vec<Evaluation> = texts.into_iter().map(Evaluation::read).collect();
+        return fastest(rounds, || {
+            evaluations.iter().for_each(Evaluation::run);
+            Ok(())
+        });
     }
     let definitions = texts
         .iter()

@@ -65,6 +65,13 @@ def asking(resources):
     return json.dumps(body)
 
 
+def expressions():
+    """The catalogue of YAQL expressions, each with its data."""
+    groups = json.loads((ROOT / 'tests/conformance/yaql/catalogue.json').read_text())
+    return [json.dumps({'expression': expression, 'data': group.get('data'), 'limits': group.get('limits') or {}})
+            for group in groups for expression in group['expressions']]
+
+
 def fastest(rounds, work):
     best = None
     for _ in range(rounds):
@@ -88,6 +95,8 @@ def main():
         cases[name] = {'kind': 'interpret', 'texts': [text]}
     for count in attributes:
         cases['resolve the properties of %d resources with get_attr' % count] = {'kind': 'resolve', 'texts': [asking(count)]}
+    catalogue = expressions()
+    cases['%d YAQL expressions: read, evaluate' % len(catalogue)] = {'kind': 'yaql', 'texts': catalogue}
     request = json.dumps({'rounds': options.rounds, 'cases': cases})
     ours = json.loads(subprocess.run([our_side(options.ours)], input=request, text=True, check=True, stdout=subprocess.PIPE).stdout)
     print('| case | Python (ms) | ours (ms) | times faster |')

@@ -1,7 +1,9 @@
 """What is timed of Heat's own modules."""
+import json
 import logging
 
 from oslo_config import cfg
+import yaql
 
 from heat.common import identifier
 from heat.common import template_format
@@ -36,7 +38,30 @@ def interpret(text):
         defn.required_resource_names()
 
 
+def evaluations(cases):
+    """Expressions as Heat's function has them evaluated: engines and the context of the library are made once."""
+    context = yaql.create_context()
+    engines = {}
+    for case in cases:
+        limits = case['limits']
+        options = {'yaql.limitIterators': limits.get('iterators', 200), 'yaql.memoryQuota': limits.get('memory', 10000)}
+        key = tuple(options.values())
+        if key not in engines:
+            engines[key] = yaql.YaqlFactory().create(options)
+        yield engines[key], case['expression'], {'data': case['data']}, context
+
+
+def evaluate(engine, expression, data, context):
+    try:
+        engine(expression).evaluate(data, context.create_child_context())
+    except Exception:
+        pass  # Errors are part of the catalogue.
+
+
 def work(kind, texts):
+    if kind == 'yaql':
+        prepared = list(evaluations([json.loads(text) for text in texts]))
+        return lambda: [evaluate(*case) for case in prepared]
     if kind == 'interpret':
         return lambda: [interpret(text) for text in texts]
     prepared = []
