@@ -33,6 +33,12 @@ pub enum RegexError {
     GroupNameTwice(String),
     #[error("nothing to repeat")]
     NothingToRepeat,
+    #[error("unbalanced parenthesis")]
+    Unbalanced,
+    #[error("invalid group reference {0}")]
+    GroupReference(String),
+    #[error("cannot refer to an open group")]
+    OpenGroupReference,
     #[error("the pattern is too long or nested too deeply")]
     TooComplex,
     #[error("the pattern cannot be compiled")]
@@ -103,13 +109,23 @@ struct Flags {
     ascii: bool,
 }
 
+struct OpenGroup {
+    /// Where in the output it begins, if it only looks around.
+    lookaround: Option<usize>,
+    /// Its number, if it captures text.
+    capture: Option<usize>,
+}
+
 struct Translator<'a> {
     rest: &'a str,
     output: String,
     /// Flags in force, one entry for the whole pattern and one for each open group.
     flags: Vec<Flags>,
-    /// For each open group: where in the output it begins, if it only looks around.
-    lookarounds: Vec<Option<usize>>,
+    open_groups: Vec<OpenGroup>,
+    /// How many groups were opened that capture text.
+    captures: usize,
+    /// The greatest number of a group that a condition asks for. Such a group may follow.
+    asked_for: usize,
     group_names: HashSet<&'a str>,
     /// Whether anything but flags has been read.
     has_started: bool,
@@ -121,7 +137,9 @@ impl<'a> Translator<'a> {
             rest: pattern,
             output: String::with_capacity(pattern.len() + 16),
             flags: vec![Flags::default()],
-            lookarounds: Vec::new(),
+            open_groups: Vec::new(),
+            captures: 0,
+            asked_for: 0,
             group_names: HashSet::new(),
             has_started: false,
         }
@@ -169,7 +187,7 @@ impl<'a> Translator<'a> {
                 '\\' => self.escape_outside_set()?,
                 '[' => self.set()?,
                 '(' => self.open_group()?,
-                ')' => self.close_group(),
+                ')' => self.close_group()?,
                 '^' => self.place("^")?,
                 '$' if self.flags().multiline => self.place("$")?,
                 '$' => self.place("(?:(?=\\n?\\z))")?,
@@ -177,6 +195,9 @@ impl<'a> Translator<'a> {
                 '}' | ']' => self.push_literal(character),
                 _ => self.output.push(character),
             }
+        }
+        if self.asked_for > self.captures {
+            return Err(RegexError::GroupReference(self.asked_for.to_string()));
         }
         Ok(self.output)
     }
@@ -250,7 +271,7 @@ impl<'a> Translator<'a> {
         let Some(after_mark) = self.rest.strip_prefix('?') else {
             self.has_started = true;
             self.output.push('(');
-            self.begin_group(self.flags(), None);
+            self.begin_capture();
             return Ok(());
         };
         if after_mark.starts_with(|c: char| c.is_ascii_lowercase() || c == 'L' || c == '-') {
@@ -258,18 +279,23 @@ impl<'a> Translator<'a> {
             return self.flag_group();
         }
         self.has_started = true;
-        if let Some((name, _)) = after_mark.strip_prefix("P<").and_then(|rest| rest.split_once('>'))
-            && !self.group_names.insert(name)
-        {
-            return Err(RegexError::GroupNameTwice(name.to_owned()));
-        }
         // The rest of the opening ((?P<name>, (?<=, (?(1) and so on) means the same to both and is copied.
         let looks_around = ["=", "!", "<=", "<!"].iter().any(|kind| after_mark.starts_with(kind));
-        self.begin_group(self.flags(), looks_around.then_some(self.output.len()));
+        match after_mark.strip_prefix("P<").and_then(|rest| rest.split_once('>')) {
+            Some((name, _)) if !self.group_names.insert(name) => {
+                return Err(RegexError::GroupNameTwice(name.to_owned()));
+            }
+            Some(_) => self.begin_capture(),
+            None => self.begin_group(self.flags(), looks_around.then_some(self.output.len()), None),
+        }
+        if let Some((name, _)) = after_mark.strip_prefix("P=").and_then(|rest| rest.split_once(')')) {
+            self.check_group_name(name)?;
+        }
         self.output.push_str("(?");
         self.rest = after_mark;
         if after_mark.starts_with('(') {
             let condition = self.take_while(usize::MAX, |c| c != ')');
+            self.check_condition(&condition[1..])?;
             self.output.push_str(condition);
             if self.next().is_some() {
                 self.output.push(')');
@@ -278,18 +304,58 @@ impl<'a> Translator<'a> {
         Ok(())
     }
 
-    fn begin_group(&mut self, flags: Flags, lookaround: Option<usize>) {
+    fn begin_group(&mut self, flags: Flags, lookaround: Option<usize>, capture: Option<usize>) {
         self.flags.push(flags);
-        self.lookarounds.push(lookaround);
+        self.open_groups.push(OpenGroup { lookaround, capture });
     }
 
-    fn close_group(&mut self) {
-        if self.flags.len() > 1 {
-            self.flags.pop();
-        }
+    fn begin_capture(&mut self) {
+        self.captures += 1;
+        self.begin_group(self.flags(), None, Some(self.captures));
+    }
+
+    fn close_group(&mut self) -> Result<(), RegexError> {
+        let group = self.open_groups.pop().ok_or(RegexError::Unbalanced)?;
+        self.flags.pop();
         self.output.push(')');
-        if let Some(start) = self.lookarounds.pop().flatten() {
+        if let Some(start) = group.lookaround {
             self.repeated_lookaround(start);
+        }
+        Ok(())
+    }
+
+    /// What the condition of `(?(…)yes|no)` asks for must be a group, sooner or later.
+    fn check_condition(&mut self, asked_for: &str) -> Result<(), RegexError> {
+        if asked_for.is_empty() || !asked_for.bytes().all(|byte| byte.is_ascii_digit()) {
+            return self.check_group_name(asked_for);
+        }
+        match asked_for.parse() {
+            Ok(number) if number > 0 => self.asked_for = self.asked_for.max(number),
+            _ => return Err(RegexError::GroupReference(asked_for.to_owned())),
+        }
+        Ok(())
+    }
+
+    fn check_group_name(&self, name: &str) -> Result<(), RegexError> {
+        if self.group_names.contains(name) {
+            Ok(())
+        } else {
+            Err(RegexError::GroupReference(name.to_owned()))
+        }
+    }
+
+    /// A reference needs a group that is complete.
+    fn check_back_reference(&self, reference: &str) -> Result<(), RegexError> {
+        match reference.parse() {
+            Ok(number) if number <= self.captures => {
+                let is_open = self.open_groups.iter().any(|group| group.capture == Some(number));
+                if is_open {
+                    Err(RegexError::OpenGroupReference)
+                } else {
+                    Ok(())
+                }
+            }
+            _ => Err(RegexError::GroupReference(reference.to_owned())),
         }
     }
 
@@ -325,7 +391,7 @@ impl<'a> Translator<'a> {
         }
         if self.rest.starts_with(':') {
             self.has_started = true;
-            self.begin_group(flags, None);
+            self.begin_group(flags, None, None);
             self.output.push_str(&format!("(?{kept}"));
             return Ok(());
         }
@@ -353,7 +419,7 @@ impl<'a> Translator<'a> {
                 let class = self.class_escape(character);
                 self.output.push_str(&class);
             }
-            '1'..='9' => self.back_reference_or_octal(character),
+            '1'..='9' => self.back_reference_or_octal(character)?,
             _ => self.character_escape(character)?,
         }
         Ok(())
@@ -374,16 +440,18 @@ impl<'a> Translator<'a> {
         }
     }
 
-    fn back_reference_or_octal(&mut self, first: char) {
+    fn back_reference_or_octal(&mut self, first: char) -> Result<(), RegexError> {
         let following = self.take_while(2, |c| c.is_ascii_digit());
         let digits = format!("{first}{following}");
         let octal = u32::from_str_radix(&digits, 8).ok().filter(|_| digits.len() == 3);
         if let Some(code_point) = octal {
             self.push_code_point(code_point);
-            return;
+            return Ok(());
         }
         let (reference, literal) = digits.split_at(digits.len().min(2));
+        self.check_back_reference(reference)?;
         self.output.push_str(&format!("(?:\\{reference}){literal}"));
+        Ok(())
     }
 
     /// Escapes that stand for one character, inside sets and outside.
@@ -529,7 +597,8 @@ mod tests {
     #[test]
     fn what_python_refuses_is_refused() {
         for pattern in [
-            "\\z", "a\\b*", "^{2}", "$?", "\\h", "[a", "(", "\\", "*a", "[\\q]", "\\x1",
+            "\\z", "a)(b", "(\\1)", "(a)\\2", "(?(1)a)", "(?(x)a)", "(?P=x)", "a\\b*", "^{2}", "$?", "\\h", "[a", "(",
+            "\\", "*a", "[\\q]", "\\x1",
         ] {
             assert!(PythonRegex::compile(pattern).is_err(), "{pattern}");
         }
