@@ -412,6 +412,10 @@ impl Names {
 
     /// What the first name in a message that nobody knows may mean.
     pub fn help(&self, message: &str) -> Option<String> {
+        // The usage of a function, which quotes much.
+        if message.contains("syntax should be") {
+            return None;
+        }
         let words = || self.words.iter().map(String::as_str);
         quoted(message)
             .into_iter()

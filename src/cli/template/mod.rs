@@ -51,6 +51,10 @@ struct ValidateArguments {
     /// Show the parameters of nested templates too
     #[arg(long)]
     show_nested: bool,
+
+    /// End with 1 after warnings, too
+    #[arg(long)]
+    strict: bool,
 }
 
 #[derive(Debug, Args)]

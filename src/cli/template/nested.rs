@@ -83,7 +83,11 @@ pub fn files_of(body: &Map<String, Value>, directory: &Path) -> (Map<String, Val
                 let content = String::from_utf8_lossy(&content).into_owned();
                 files.insert(name.to_owned(), Value::String(content));
             }
-            Err(error) => unreadable.push((path, format!("cannot read {name}: {error}"))),
+            Err(error) => {
+                unreadable.push((path, format!("cannot read {name}: {error}")));
+                // So that it is not told missing once more.
+                files.insert(name.to_owned(), Value::from(""));
+            }
         }
     }
     (files, unreadable)
