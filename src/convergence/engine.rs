@@ -12,7 +12,6 @@ use super::witness::Watch;
 use super::worker_client::{CheckMessage, check_resource};
 use crate::identity::RequestContext;
 use crate::messaging::PublishError;
-use crate::stack::Stack;
 use crate::stack::dependencies::Dependencies;
 use crate::stack::error::StackError;
 use crate::stack::node::Node;
@@ -95,11 +94,11 @@ impl Convergence {
 
     /// The graph that a stack has at this moment. Between two traversals that is still the graph of the first, under
     /// the name of the second; so it is not remembered.
-    pub(super) async fn latest_graph(&self, stack: &Stack) -> Result<Arc<Graph>, StackError> {
-        if let Some(graph) = self.graphs.get(stack.traversal()).await {
+    pub(super) async fn latest_graph(&self, stack_id: &str, traversal: &str) -> Result<Arc<Graph>, StackError> {
+        if let Some(graph) = self.graphs.get(traversal).await {
             return Ok(graph);
         }
-        let text = self.services.store.stack_graph(stack.id(), stack.traversal()).await?;
+        let text = self.services.store.stack_graph(stack_id, traversal).await?;
         Ok(Arc::new(read_graph(text.as_deref())))
     }
 

@@ -133,7 +133,7 @@ impl Convergence {
         resource_id: i64,
         stack: &Stack,
     ) -> Result<(), StackError> {
-        let graph = self.latest_graph(stack).await?;
+        let graph = self.latest_graph(stack.id(), stack.traversal()).await?;
         let update = Node::update(resource_id);
         let node = if graph.contains(&update) {
             update

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{NaiveDateTime, TimeDelta};
+use chrono::TimeDelta;
 
 use super::dependencies::Dependencies;
 use super::error::StackError;
@@ -81,11 +81,7 @@ impl Stack {
 
     /// What is done with the stack. A row of unknown words, which no engine writes, counts as nothing done.
     pub fn action(&self) -> Action {
-        self.row
-            .action
-            .as_deref()
-            .and_then(|word| word.parse().ok())
-            .unwrap_or(Action::Init)
+        action_of(&self.row)
     }
 
     pub fn status(&self) -> Status {
@@ -107,35 +103,22 @@ impl Stack {
 
     /// The time that an action on the stack may take.
     pub fn timeout(&self, services: &Services) -> Duration {
-        match self.row.timeout {
-            Some(minutes) => Duration::from_secs(u64::try_from(minutes).unwrap_or(0).saturating_mul(60)),
-            None => services.settings.engine.stack_action_timeout,
-        }
+        timeout_of(&self.row, services)
     }
 
     /// The time that is left of it; zero when it is over.
     pub fn time_remaining(&self, services: &Services) -> Duration {
-        let left = self.time_left(services).to_std().unwrap_or(Duration::ZERO);
+        let left = time_left(&self.row, services).to_std().unwrap_or(Duration::ZERO);
         left.min(LONGEST_TIMEOUT)
     }
 
     /// How long it has been over; nothing while some is left.
     pub fn time_overdue(&self, services: &Services) -> Option<Duration> {
-        (-self.time_left(services)).to_std().ok()
-    }
-
-    fn time_left(&self, services: &Services) -> TimeDelta {
-        let elapsed = services.clock.utc_now() - self.started_at();
-        let whole = TimeDelta::from_std(self.timeout(services)).unwrap_or(TimeDelta::MAX);
-        whole.checked_sub(&elapsed).unwrap_or(TimeDelta::MAX)
+        (-time_left(&self.row, services)).to_std().ok()
     }
 
     pub fn has_timed_out(&self, services: &Services) -> bool {
         self.is_in_progress() && self.time_remaining(services).is_zero()
-    }
-
-    fn started_at(&self) -> NaiveDateTime {
-        self.row.updated_at.unwrap_or(self.row.created_at)
     }
 
     /// Which resource waits for which, as the template says.
@@ -162,5 +145,25 @@ impl Stack {
         };
         self.tags = Some(tags.clone());
         Ok(tags)
+    }
+}
+
+/// As [`Stack::action`], of a row alone.
+pub fn action_of(row: &store::Stack) -> Action {
+    let action = row.action.as_deref().and_then(|word| word.parse().ok());
+    action.unwrap_or(Action::Init)
+}
+
+/// What is left of the time that the stack's action may take; negative when it is over.
+pub fn time_left(row: &store::Stack, services: &Services) -> TimeDelta {
+    let elapsed = services.clock.utc_now() - row.updated_at.unwrap_or(row.created_at);
+    let whole = TimeDelta::from_std(timeout_of(row, services)).unwrap_or(TimeDelta::MAX);
+    whole.checked_sub(&elapsed).unwrap_or(TimeDelta::MAX)
+}
+
+fn timeout_of(row: &store::Stack, services: &Services) -> Duration {
+    match row.timeout {
+        Some(minutes) => Duration::from_secs(u64::try_from(minutes).unwrap_or(0).saturating_mul(60)),
+        None => services.settings.engine.stack_action_timeout,
     }
 }

@@ -22,4 +22,4 @@ pub mod templates;
 pub mod validate;
 
 pub use identifier::identity_of;
-pub use loaded::Stack;
+pub use loaded::{Stack, action_of, time_left};

@@ -3,40 +3,17 @@
 //! A node is asleep if everything that it waits for has arrived at its sync point, it has not arrived itself at those that
 //! wait for it, and nobody has its resource.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use chrono::NaiveDateTime;
-use serde_json::{Map, Value};
 
-use super::locks::went_down;
-use crate::convergence::engine::Graph;
-use crate::convergence::meeting::Meeting;
+use crate::convergence::lock::went_down;
 use crate::convergence::operation::ENGINE_STOPPED;
+use crate::convergence::picture::{Lost, Picture, Point};
 use crate::resource::state::{Action, Status};
 use crate::stack::node::{Node, Subject};
 use crate::stack::stored::state_of;
-use crate::store::{NewestEvents, Resource};
-
-/// A sync point, read.
-#[derive(Debug, Clone)]
-pub(super) struct Point {
-    pub meeting: Meeting,
-    pub changed_at: Option<NaiveDateTime>,
-}
-
-/// What the tables say of one traversal.
-#[derive(Debug)]
-pub(super) struct Picture {
-    pub action: Action,
-    pub template_id: i64,
-    pub graph: Arc<Graph>,
-    /// By the entity and whether it updates.
-    pub points: HashMap<(String, bool), Point>,
-    pub of_stack: Point,
-    pub rows: HashMap<i64, Resource>,
-    pub events: NewestEvents,
-}
+use crate::store::Resource;
 
 /// What is to be done about a traversal.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,19 +28,10 @@ pub(super) enum Finding {
     Complete,
 }
 
-/// A message that never arrived, or whose worker never came to the end.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Lost {
-    pub node: Node,
-    pub input_data: Value,
-    pub failures: Map<String, Value>,
-    pub skip_propagate: bool,
-}
-
 impl Picture {
     /// `heard_before`: what was heard of later may be under way. `freed`: resources whose holder is known to be dead,
     /// for which there is nothing to wait for.
-    pub fn findings(&self, heard_before: NaiveDateTime, freed: &HashSet<i64>) -> Vec<Finding> {
+    pub(super) fn findings(&self, heard_before: NaiveDateTime, freed: &HashSet<i64>) -> Vec<Finding> {
         let mut lost = Vec::new();
         let mut unheld = Vec::new();
         for node in self.graph.nodes() {
@@ -88,40 +56,6 @@ impl Picture {
         }
         unheld.extend(lost);
         unheld
-    }
-
-    /// The message that a node had, or would have.
-    pub fn lost(&self, node: &Node) -> Option<Lost> {
-        let point = self.point_of(node)?;
-        let row = node.resource_id().and_then(|id| self.rows.get(&id));
-        let worker = match row {
-            Some(row) if node.is_update => Node::update(self.latest_replacement(row).id),
-            _ => node.clone(),
-        };
-        Some(Lost::at(point, worker))
-    }
-
-    /// Whether the node's resource has no row any more.
-    pub fn is_gone(&self, node: &Node) -> bool {
-        node.resource_id().is_some_and(|id| !self.rows.contains_key(&id))
-    }
-
-    fn point_of(&self, node: &Node) -> Option<&Point> {
-        self.points.get(&(node.entity_id(), node.is_update))
-    }
-
-    fn is_ready(&self, node: &Node, point: &Point) -> bool {
-        point.meeting.missing(self.graph.requires(node)).is_empty()
-    }
-
-    /// Whether everybody who waits for the node has heard of it.
-    fn has_told(&self, node: &Node) -> bool {
-        let mut waiting = self.graph.required_by(node).peekable();
-        let heard = |point: &Point| point.meeting.missing(std::iter::once(node)).is_empty();
-        if waiting.peek().is_none() {
-            return heard(&self.of_stack);
-        }
-        waiting.all(|successor| self.point_of(successor).is_none_or(heard))
     }
 
     fn judge(&self, node: &Node, point: &Point, heard_before: NaiveDateTime, freed: &HashSet<i64>) -> Verdict {
@@ -168,18 +102,6 @@ impl Picture {
         }
     }
 
-    /// The row that stands for a resource now: a replacement of this traversal, or the replacement of that.
-    fn latest_replacement<'a>(&'a self, mut row: &'a Resource) -> &'a Resource {
-        while let Some(next) = row.replaced_by.and_then(|id| self.rows.get(&id))
-            && next.id > row.id
-            && next.current_template_id == Some(self.template_id)
-            && !self.graph.contains(&Node::cleanup(next.id))
-        {
-            row = next;
-        }
-        row
-    }
-
     /// Whether the resource failed in this traversal, by its own fault. (A check of a stack goes on past failures.)
     fn failed_here(&self, row: &Resource, action: Action) -> bool {
         let reason = row.status_reason.as_deref().unwrap_or_default();
@@ -205,17 +127,6 @@ enum Verdict {
 impl Verdict {
     fn of(is_due: bool, node: Node) -> Self {
         if is_due { Self::Asleep(node) } else { Self::Busy }
-    }
-}
-
-impl Lost {
-    fn at(point: &Point, node: Node) -> Self {
-        Self {
-            node,
-            input_data: point.meeting.input_data(),
-            failures: point.meeting.failures(),
-            skip_propagate: point.meeting.skip_propagate(),
-        }
     }
 }
 

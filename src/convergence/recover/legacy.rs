@@ -79,7 +79,7 @@ impl Recovery {
             if status != Status::InProgress {
                 continue;
             }
-            let mut tracked = self.tracked(&stack, &loaded).await;
+            let mut tracked = self.engine.tracked(&stack, &loaded).await;
             let to = (action, Status::Failed);
             if let Err(end) = tracked.set_state(services, to, &reason, Lock::Respect, None).await {
                 tracing::warn!(resource = tracked.row.name, %end, "the resource could not be marked as failed");

@@ -4,15 +4,7 @@ use std::collections::HashSet;
 
 use super::counters::RecoveryCounters;
 use super::{Recovery, Sweep};
-use crate::convergence::engine::Convergence;
-use crate::convergence::tracked::Tracked;
-use crate::plugins;
-use crate::resource::attributes::AttributeCache;
-use crate::resource::state::{Action, Status};
-use crate::stack::Stack;
 use crate::stack::error::StackError;
-use crate::stack::state::event_limits;
-use crate::store::{Deleted, ExpectedResource, LoadedResource, ResourceChanges, Scope, Swap};
 
 /// What locks were freed in one sweep.
 #[derive(Debug, Default)]
@@ -21,66 +13,12 @@ pub(super) struct Freed {
     pub stacks: HashSet<String>,
 }
 
-/// The reason of a resource whose worker died; both engines write it.
-pub(in crate::convergence) fn went_down(action: Action) -> String {
-    format!("Worker went down during resource {action}")
-}
-
-impl Convergence {
-    /// Frees a resource that a dead engine held (or, half-way through that, nobody), and marks it as failed. Whoever is
-    /// later than another finds it lost.
-    pub(in crate::convergence) async fn take_lock_from(
-        &self,
-        tracked: &Tracked,
-        holder: Option<&str>,
-        atomic_key: Option<i64>,
-    ) -> Result<Swap, StackError> {
-        let reason = went_down(tracked.action);
-        let changes = ResourceChanges {
-            status: Some(Status::Failed.to_string()),
-            status_reason: Some(reason.clone()),
-            engine_id: Some(None),
-            ..ResourceChanges::default()
-        };
-        let expected = ExpectedResource {
-            atomic_key,
-            engine_id: holder.map(str::to_owned),
-        };
-        let event = tracked.event(&self.services, tracked.action, Status::Failed, &reason);
-        let arguments = (tracked.row.id, expected, changes, event, event_limits(&self.services));
-        let swap = self
-            .services
-            .store
-            .transaction(arguments, |session, (id, expected, changes, event, limits)| {
-                Box::pin(async move {
-                    let swap = session.resource_swap(*id, expected, changes).await?;
-                    match swap.is_updated() {
-                        true => session.event_create_limited(event, *limits).await?,
-                        false => session.abandon(),
-                    }
-                    Ok(swap)
-                })
-            })
-            .await?;
-        if swap.is_updated() {
-            tracing::warn!(
-                resource = tracked.row.name,
-                resource_id = tracked.row.id,
-                stack = tracked.stack_name,
-                holder,
-                "{reason}"
-            );
-        }
-        Ok(swap)
-    }
-}
-
 impl Recovery {
     pub(super) async fn free_locks_of_the_dead(&self, sweep: &Sweep) -> Result<Freed, StackError> {
         let mut freed = Freed::default();
         for engine_id in &sweep.dead {
             for resource_id in self.engine.services.store.resources_locked_by(engine_id).await? {
-                match self.free(resource_id, engine_id).await {
+                match self.engine.free_lock(resource_id, engine_id).await {
                     Ok(Some(stack_id)) => {
                         RecoveryCounters::count(&self.counters.locks_freed);
                         freed.resources.insert(resource_id);
@@ -101,7 +39,11 @@ impl Recovery {
     /// Locks of our own that a check left behind. Nobody else can know of them.
     pub(super) async fn give_back_what_is_left(&self) -> Result<(), StackError> {
         for resource_id in self.engine.unreleased.take() {
-            match self.free(resource_id, &self.engine.services.engine_id).await {
+            match self
+                .engine
+                .free_lock(resource_id, &self.engine.services.engine_id)
+                .await
+            {
                 Ok(Some(_)) => RecoveryCounters::count(&self.counters.locks_freed),
                 Ok(None) => {}
                 Err(error) => {
@@ -111,50 +53,5 @@ impl Recovery {
             }
         }
         Ok(())
-    }
-
-    /// Gives the stack whose resource was freed.
-    async fn free(&self, resource_id: i64, holder: &str) -> Result<Option<String>, StackError> {
-        let services = &self.engine.services;
-        let Some(loaded) = services.store.resource_load(resource_id).await? else {
-            return Ok(None);
-        };
-        if loaded.resource.engine_id.as_deref() != Some(holder) {
-            return Ok(None);
-        }
-        let stack = Stack::load(services, &loaded.resource.stack_id, &Scope::Everyone, Deleted::Shown).await;
-        let tracked = match stack {
-            Ok(Some(stack)) => self.tracked(&stack, &loaded).await,
-            Ok(None) => Tracked::new(&loaded, None, AttributeCache::default()),
-            Err(error) if error.is_outage() => return Err(error),
-            // A stack that cannot be read must not keep the lock for ever.
-            Err(error) => {
-                tracing::warn!(resource_id, %error, "the stack of a locked resource cannot be read");
-                Tracked::new(&loaded, None, AttributeCache::default())
-            }
-        };
-        let swap = self
-            .engine
-            .take_lock_from(&tracked, Some(holder), loaded.resource.atomic_key)
-            .await?;
-        Ok(swap.is_updated().then_some(loaded.resource.stack_id))
-    }
-
-    /// The row with what an event tells beside it.
-    pub(super) async fn tracked(&self, stack: &Stack, loaded: &LoadedResource) -> Tracked {
-        let mut tracked = Tracked::new(loaded, None, AttributeCache::default());
-        tracked.stack_name = stack.name().to_owned();
-        let template_id = tracked.row.current_template_id.unwrap_or(stack.row.raw_template_id);
-        let definition = self.engine.services.templates.definition(&stack.row, template_id).await;
-        let resource_type = definition
-            .ok()
-            .and_then(|definition| Some(definition.resource(&tracked.row.name)?.resource_type.clone()));
-        if let Some(name) = resource_type {
-            if let Some(native) = plugins::find(&name) {
-                tracked.physical_name_limit = native.physical_name_limit;
-            }
-            tracked.type_name = name;
-        }
-        tracked
     }
 }

@@ -1,17 +1,15 @@
 //! Waking a stack that is asleep.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio::time::Instant;
 
-use super::asleep::{Finding, Lost, Picture, Point};
+use super::asleep::Finding;
 use super::counters::RecoveryCounters;
 use super::locks::Freed;
 use super::{Recovery, Sent, Sweep};
-use crate::convergence::request::CheckRequest;
-use crate::convergence::sync_point::{read, stack_key};
+use crate::convergence::picture::{Lost, Picture};
 use crate::convergence::traversal::{Plan, PlannedTemplate};
 use crate::convergence::worker_client::CheckMessage;
 use crate::identity::RequestContext;
@@ -71,7 +69,7 @@ impl Recovery {
         let store = &self.engine.services.store;
         let points = store.sync_points_of(stack.id(), stack.traversal()).await?;
         let events = store.events_newest(stack.id()).await?;
-        match self.picture(&stack, &points, events.clone()).await? {
+        match self.engine.picture(&stack.row, &points, events.clone()).await? {
             Some(picture) => {
                 for finding in picture.findings(sweep.heard_before, &freed.resources) {
                     self.mend(sweep, &mut stack, &picture, finding).await?;
@@ -86,39 +84,6 @@ impl Recovery {
     fn is_due(&self, stack: &Stack) -> bool {
         let last = self.looked_at.get(stack.id());
         last.is_none_or(|last| last.elapsed() >= self.patience())
-    }
-
-    /// `None` if the traversal was not laid out: its last row is the sync point of the stack.
-    pub(super) async fn picture(
-        &self,
-        stack: &Stack,
-        points: &[DatedSyncPoint],
-        events: NewestEvents,
-    ) -> Result<Option<Picture>, StackError> {
-        let of_stack = stack_key(stack.id(), stack.traversal());
-        let mut read_points: HashMap<(String, bool), Point> = points
-            .iter()
-            .map(|dated| {
-                let point = Point {
-                    meeting: read(&dated.point),
-                    changed_at: dated.changed_at,
-                };
-                ((dated.key.entity_id.clone(), dated.key.is_update), point)
-            })
-            .collect();
-        let Some(of_stack) = read_points.remove(&(of_stack.entity_id, of_stack.is_update)) else {
-            return Ok(None);
-        };
-        let rows = self.engine.services.store.resources_by_stack(stack.id()).await?;
-        Ok(Some(Picture {
-            action: stack.action(),
-            template_id: stack.row.raw_template_id,
-            graph: self.engine.latest_graph(stack).await?,
-            points: read_points,
-            of_stack,
-            rows: rows.into_iter().map(|row| (row.id, row)).collect(),
-            events,
-        }))
     }
 
     async fn mend(
@@ -214,16 +179,7 @@ impl Recovery {
             "nobody told that the resource is gone"
         );
         let context = self.context_for(stack).await?;
-        let request = CheckRequest {
-            node: lost.node,
-            traversal: stack.traversal().to_owned(),
-            input_data: lost.input_data,
-            adopt_stack_data: Value::Null,
-            converge: false,
-            skip_propagate: lost.skip_propagate,
-            accumulated_failures: Some(lost.failures),
-            abandon: false,
-        };
+        let request = lost.into_request(stack.traversal().to_owned());
         self.engine.pass_over_gone(&context, &request).await?;
         RecoveryCounters::count(&self.counters.messages_sent_again);
         Ok(())
@@ -233,7 +189,7 @@ impl Recovery {
         let Some(loaded) = self.engine.services.store.resource_load(resource_id).await? else {
             return Ok(());
         };
-        let tracked = self.tracked(stack, &loaded).await;
+        let tracked = self.engine.tracked(stack, &loaded).await;
         let swap = self
             .engine
             .take_lock_from(&tracked, None, loaded.resource.atomic_key)

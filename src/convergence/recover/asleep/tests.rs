@@ -1,8 +1,12 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;
-use crate::convergence::meeting::Arrival;
-use crate::store::NewestEvent;
+use crate::convergence::engine::Graph;
+use crate::convergence::meeting::{Arrival, Meeting};
+use crate::store::{NewestEvent, NewestEvents};
 
 const LATE: i64 = 1000;
 const EARLY: i64 = 0;
