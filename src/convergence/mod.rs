@@ -23,6 +23,7 @@ pub mod recover;
 pub mod request;
 pub mod running;
 mod subject;
+pub mod survey;
 mod sync_point;
 mod tracked;
 pub mod traversal;

@@ -12,7 +12,7 @@ use crate::exception::chain;
 use crate::identity::RequestContext;
 use crate::messaging::{Bus, RpcClient, Target};
 use crate::rpc::listener::LISTENER_VERSION;
-use crate::rpc::peers::{KIND_MARK, LISTENER_TOPIC, is_up};
+use crate::rpc::peers::{KIND_MARK, LISTENER_TOPIC};
 use crate::settings::Settings;
 use crate::store::{Service, Store};
 
@@ -85,7 +85,7 @@ async fn ask(settings: &Settings, services: Vec<Service>, bus: Option<&Bus>, now
         .into_iter()
         .zip(answers)
         .map(|(service, answer)| Engine {
-            reports: is_up(&service, now),
+            reports: service.is_up(now),
             service,
             answer,
         })
@@ -216,7 +216,7 @@ mod tests {
             updated_at: Some(now - TimeDelta::seconds(silent_for)),
             deleted_at: None,
         };
-        let reports = is_up(&service, now);
+        let reports = service.is_up(now);
         (
             Engine {
                 service,

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::clock::Clock;
 use crate::identity::context::RequestContext;
 use crate::messaging::{RpcClient, Target};
-use crate::store::{Service, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 /// The topic on which engines ask each other whether they live.
 pub const LISTENER_TOPIC: &str = "heat-engine-listener";
@@ -80,7 +80,7 @@ impl Peers {
         let now = self.clock.utc_now();
         let candidates: Vec<Peer> = services
             .into_iter()
-            .filter(|service| service.engine_id != self.own_engine_id && is_up(service, now))
+            .filter(|service| service.engine_id != self.own_engine_id && service.is_up(now))
             .map(|service| Peer {
                 engine_id: service.engine_id,
                 host: service.host,
@@ -141,12 +141,4 @@ impl Peers {
         let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
         kinds.retain(|engine_id, _| lives(engine_id));
     }
-}
-
-/// Whether an engine has reported within two of its intervals.
-pub fn is_up(service: &Service, now: chrono::NaiveDateTime) -> bool {
-    let Some(last_report) = service.updated_at.or(service.created_at) else {
-        return false;
-    };
-    service.deleted_at.is_none() && (now - last_report).num_milliseconds() <= 2000 * service.report_interval
 }

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::call::{Call, Engine};
 use super::error::RequestError;
-use super::peers::is_up;
 use super::time::plain_time;
 use crate::store::Service;
 
@@ -36,6 +35,6 @@ fn format_service(service: &Service, now: chrono::NaiveDateTime) -> Value {
         "created_at": plain_time(service.created_at),
         "updated_at": plain_time(service.updated_at),
         "deleted_at": plain_time(service.deleted_at),
-        "status": if is_up(service, now) { "up" } else { "down" },
+        "status": if service.is_up(now) { "up" } else { "down" },
     })
 }

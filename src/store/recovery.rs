@@ -1,4 +1,5 @@
-//! What the sweep for lost work asks the tables: questions over all stacks, which nobody else has.
+//! What the sweep for lost work asks the tables: of one stack as `inspect` does, and questions over all stacks, which
+//! nobody else has.
 //!
 //! No index answers most of them, so they read a table from end to end. Whoever asks sees to it that this is rare.
 

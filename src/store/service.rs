@@ -24,6 +24,16 @@ pub struct Service {
     pub deleted_at: Option<NaiveDateTime>,
 }
 
+impl Service {
+    /// Whether it has reported within two of its intervals, and has not said goodbye.
+    pub fn is_up(&self, now: NaiveDateTime) -> bool {
+        let Some(last_report) = self.updated_at.or(self.created_at) else {
+            return false;
+        };
+        self.deleted_at.is_none() && (now - last_report).num_milliseconds() <= 2000 * self.report_interval
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewService {
     pub id: String,

@@ -345,11 +345,10 @@ impl Session {
     /// The graph (JSON text) of a stack's traversal; `None` if the stack is in another one, or has none yet.
     pub async fn stack_graph(&mut self, id: &str, traversal: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT current_deps FROM stack WHERE id = ? AND current_traversal = ?";
-        let graph = sqlx::query_scalar(sql)
-            .bind(id)
-            .bind(traversal)
-            .fetch_optional(self.statement())
+        let row = self
+            .fetch_optional(sql.to_owned(), &[id.into(), traversal.into()])
             .await?;
+        let graph: Option<Option<String>> = row.map(|row| row.try_get("current_deps")).transpose()?;
         Ok(json_from_column(graph.flatten()))
     }
 

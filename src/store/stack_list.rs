@@ -149,6 +149,16 @@ impl Session {
         Ok(rows.iter().map(stack_from_row).collect::<Result<_, _>>()?)
     }
 
+    /// Stacks of that name, or of that id even if it has been deleted; of whatever project and however deep they are nested.
+    pub async fn stacks_called(&mut self, name_or_id: &str) -> Result<Vec<Stack>, StoreError> {
+        let sql = format!(
+            "SELECT {STACK_COLUMNS} FROM stack s WHERE (s.id = ? OR (s.name = ? AND s.deleted_at IS NULL)) \
+             AND s.backup = 0 ORDER BY s.created_at, s.id"
+        );
+        let rows = self.fetch_all(sql, &[name_or_id.into(), name_or_id.into()]).await?;
+        Ok(rows.iter().map(stack_from_row).collect::<Result<_, _>>()?)
+    }
+
     pub async fn stacks_count(&mut self, query: &StackQuery) -> Result<i64, StoreError> {
         let conditions = query.conditions()?;
         let sql = format!("SELECT COUNT(*) AS stacks FROM stack s{}", conditions.where_clause());

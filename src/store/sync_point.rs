@@ -82,11 +82,7 @@ impl Session {
     pub async fn sync_point_get(&mut self, key: &SyncPointKey) -> Result<Option<SyncPoint>, StoreError> {
         let sql = "SELECT stack_id, atomic_key, input_data, extra_data FROM sync_point \
                    WHERE entity_id = ? AND traversal_id = ? AND is_update = ?";
-        let statement = sqlx::query(sql)
-            .bind(&key.entity_id)
-            .bind(&key.traversal_id)
-            .bind(key.is_update);
-        let Some(row) = statement.fetch_optional(self.statement()).await? else {
+        let Some(row) = self.fetch_optional(sql.to_owned(), &key.values()).await? else {
             return Ok(None);
         };
         Ok(Some(from_columns!(&row => SyncPoint { stack_id, atomic_key } with {

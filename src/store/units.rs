@@ -42,6 +42,7 @@ units! { single:
     stacks_below(root_id: &str, deleted: Deleted) -> Vec<Stack>;
     stacks_list(query: &StackQuery) -> Vec<Stack>;
     stacks_count(query: &StackQuery) -> i64;
+    stacks_called(name_or_id: &str) -> Vec<Stack>;
     stack_lock_get(stack_id: &str) -> Option<String>;
     stack_lock_create(stack_id: &str, engine_id: &str) -> StackLock;
     stack_lock_steal(stack_id: &str, old_engine_id: &str, new_engine_id: &str) -> Swap;
