@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, ArgMatches, Parser, Subcommand};
 
 use super::doctor::DoctorArguments;
+use super::inspect::InspectArguments;
 use super::template::TemplateArguments;
 use crate::settings::{ConfigSource, Override, SettingsSources, search};
 
@@ -29,6 +30,7 @@ Examples:
   heat-engine-rs --check-config | less
   heat-engine-rs doctor
   heat-engine-rs template validate stack.yaml -e production.yaml -P name=web
+  heat-engine-rs inspect my-stack
 
 Signals:
   SIGTERM, SIGINT  take nothing new, finish what runs (graceful_shutdown_timeout), end;
@@ -137,6 +139,8 @@ pub struct Arguments {
 pub enum Verb {
     /// Look at all that an engine needs, and say what is wrong, why it matters and what to do
     Doctor(DoctorArguments),
+    /// Show where a stack stands, and why
+    Inspect(InspectArguments),
     /// Look at templates without a cloud, a database or a bus
     Template(TemplateArguments),
 }

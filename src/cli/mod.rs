@@ -1,9 +1,12 @@
 //! The verbs of the command line, a file each.
 
 pub mod arguments;
+mod by_hand;
 pub mod check_config;
 pub mod doctor;
+pub mod inspect;
 pub mod run;
+mod screen;
 pub mod template;
 
 use std::io::Write;
@@ -33,6 +36,7 @@ pub fn main() -> ExitCode {
     let sources = arguments.sources(&matches);
     let code = match &arguments.verb {
         Some(Verb::Doctor(what)) => doctor::main(&sources, what),
+        Some(Verb::Inspect(what)) => inspect::main(&sources, arguments.debug, what),
         Some(Verb::Template(what)) => template::main(what),
         None if arguments.check_config => check_config::main(&sources),
         None => run::main(sources),

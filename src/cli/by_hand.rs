@@ -1,0 +1,86 @@
+//! What verbs share that a person runs, beside the engines: they read heat.conf as an engine does, log to stderr, and
+//! are not in the way of anybody.
+
+use std::io::{IsTerminal, Write};
+
+use tracing::level_filters::LevelFilter;
+
+use super::{UNUSABLE, complain, complain_of_all};
+use crate::settings::{Settings, SettingsSources};
+use crate::store::{Stack, Store};
+
+/// Reads the settings and runs `work`, whose result is the exit code. `verbose`: what an engine logs is shown, too.
+pub fn run<F>(sources: &SettingsSources, verbose: bool, work: impl FnOnce(Settings) -> F) -> u8
+where
+    F: Future<Output = u8>,
+{
+    // Not all that a daemon looks at: whoever runs this may not be allowed to write its log, and need not.
+    let reading = Settings::read_for_engine(sources);
+    if !reading.problems.is_empty() {
+        complain_of_all(reading.problems);
+        return UNUSABLE;
+    }
+    log_to_stderr(verbose);
+    match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(work(reading.settings)),
+        Err(error) => {
+            complain(anyhow::Error::new(error).context("cannot start the runtime"));
+            super::FAILED
+        }
+    }
+}
+
+/// The log files of heat.conf are the engines'.
+fn log_to_stderr(verbose: bool) {
+    let level = match verbose {
+        true => LevelFilter::DEBUG,
+        false => LevelFilter::OFF,
+    };
+    let started = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .try_init();
+    // Somebody has set up logging before: then it is there.
+    drop(started);
+}
+
+/// Writes to stdout. False when whoever reads has gone (`| head`).
+pub fn print(text: &str) -> bool {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
+}
+
+/// The one stack of that name or id.
+pub async fn find_stack(store: &Store, name_or_id: &str) -> anyhow::Result<Stack> {
+    let mut found = store.stacks_called(name_or_id).await?;
+    if let Some(by_id) = found.iter().position(|stack| stack.id == name_or_id) {
+        return Ok(found.swap_remove(by_id));
+    }
+    // The tables' collation takes `a` for `A`, and stacks whose names differ in that alone are two.
+    if found.iter().any(|stack| stack.name == name_or_id) {
+        found.retain(|stack| stack.name == name_or_id);
+    }
+    match found.len() {
+        0 => anyhow::bail!("there is no stack of the name or id {name_or_id}"),
+        1 => Ok(found.swap_remove(0)),
+        several => {
+            let ids: Vec<String> = found.iter().map(one_of_several).collect();
+            anyhow::bail!(
+                "{several} stacks are called {name_or_id}; say which by its id:\n  {}",
+                ids.join("\n  ")
+            )
+        }
+    }
+}
+
+fn one_of_several(stack: &Stack) -> String {
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    format!(
+        "{}  project {}  {}_{}",
+        stack.id,
+        text(&stack.tenant),
+        text(&stack.action),
+        text(&stack.status)
+    )
+}

@@ -1,0 +1,110 @@
+//! `inspect`: where a stack stands, and why.
+//!
+//! It reads the tables and nothing else, in a session that the database lets write nothing: it must work when the broker
+//! is away, and it may be run beside anything.
+
+mod groups;
+mod json;
+mod sketch;
+mod text;
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tokio_util::sync::CancellationToken;
+
+use super::screen::Paint;
+use super::{DONE, FAILED, by_hand, complain};
+use crate::convergence::engine::Convergence;
+use crate::convergence::survey::{Phase, Survey};
+use crate::daemon::engine::connect;
+use crate::journal::{Journal, Mode};
+use crate::settings::{Settings, SettingsSources};
+
+#[derive(Args, Debug)]
+pub struct InspectArguments {
+    /// Its name or id
+    pub stack: String,
+
+    /// How to show it
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: InspectFormat,
+
+    /// Show every node, and put none together
+    #[arg(long)]
+    pub all: bool,
+
+    /// Show it again and again, until the stack has come to an end
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "2",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    pub watch: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InspectFormat {
+    Text,
+    /// One object; with --watch, one a line
+    Json,
+    /// For Graphviz: `… --format dot | dot -Tsvg > stack.svg`
+    Dot,
+    /// For Markdown that draws Mermaid
+    Mermaid,
+}
+
+const CLEAR_SCREEN: &str = "\x1b[H\x1b[2J\x1b[3J";
+
+pub fn main(sources: &SettingsSources, verbose: bool, arguments: &InspectArguments) -> u8 {
+    by_hand::run(sources, verbose, |settings| async move {
+        match inspect(settings, arguments).await {
+            Ok(()) => DONE,
+            Err(error) => {
+                complain(error);
+                FAILED
+            }
+        }
+    })
+}
+
+async fn inspect(settings: Settings, arguments: &InspectArguments) -> anyhow::Result<()> {
+    let read_only = Journal::read_by(Mode::Rehearse, |_| {});
+    let services = connect(Arc::new(settings), None, read_only).await?;
+    let engine = Convergence::new(services, CancellationToken::new());
+    let result = show(&engine, arguments).await;
+    engine.services.store.close().await;
+    result
+}
+
+async fn show(engine: &Convergence, arguments: &InspectArguments) -> anyhow::Result<()> {
+    let stack_id = by_hand::find_stack(&engine.services.store, &arguments.stack).await?.id;
+    loop {
+        let row = by_hand::find_stack(&engine.services.store, &stack_id).await?;
+        let survey = engine.survey(row).await?;
+        let has_ended = survey.phase == Phase::Ended;
+        let mut text = render(&survey, arguments);
+        if arguments.watch.is_some() && arguments.format == InspectFormat::Text && std::io::stdout().is_terminal() {
+            text.insert_str(0, CLEAR_SCREEN);
+        }
+        let is_read = by_hand::print(&text);
+        match arguments.watch {
+            Some(seconds) if is_read && !has_ended => tokio::time::sleep(Duration::from_secs(seconds)).await,
+            _ => return Ok(()),
+        }
+    }
+}
+
+fn render(survey: &Survey, arguments: &InspectArguments) -> String {
+    match arguments.format {
+        InspectFormat::Text => text::render(survey, Paint::for_stdout(), arguments.all),
+        InspectFormat::Json => json::render(survey, arguments.watch.is_none()),
+        InspectFormat::Dot => sketch::Sketch::of(survey, arguments.all).dot(),
+        InspectFormat::Mermaid => sketch::Sketch::of(survey, arguments.all).mermaid(),
+    }
+}
