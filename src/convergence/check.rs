@@ -24,7 +24,7 @@ use crate::stack::Stack;
 use crate::stack::error::StackError;
 use crate::stack::known::KnownResources;
 use crate::stack::node::Node;
-use crate::store::{Deleted, ExpectedResource, Resource, ResourceChanges, Scope};
+use crate::store::{Deleted, ExpectedResource, LoadedResource, Resource, ResourceChanges, Scope};
 
 impl Convergence {
     pub async fn check_resource(
@@ -45,6 +45,19 @@ impl Convergence {
             self.pass_over_gone(context, request).await?;
             return Ok(Checked::Done);
         };
+        self.check_loaded(context, request, loaded, receipt).await
+    }
+
+    /// As [`Self::check_resource`], of a resource that has been read.
+    pub async fn check_loaded(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        loaded: LoadedResource,
+        receipt: &dyn Receipt,
+    ) -> Result<Checked, StackError> {
+        let services = &self.services;
+        let resource_id = loaded.resource.id;
         let Some(mut stack) =
             Stack::load(services, &loaded.resource.stack_id, &Scope::Everyone, Deleted::Shown).await?
         else {
@@ -152,7 +165,7 @@ impl Convergence {
         measure::checked(type_name, &request.node, Some(&end), began.elapsed());
         let resource_id = subject.tracked.row.id;
         self.watch.tell(|| Step::Ended {
-            failed: end.is_failure(),
+            how: end.kind(),
             reason: end.to_string(),
         });
         match end {
@@ -430,7 +443,7 @@ impl Convergence {
         if row.replaces.is_none() {
             return Ok(());
         }
-        let graph = self.latest_graph(stack).await?;
+        let graph = self.latest_graph(stack.id(), stack.traversal()).await?;
         if graph.contains(node) {
             return Ok(());
         }

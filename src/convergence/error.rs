@@ -1,5 +1,6 @@
 //! How the check of a node ends when it does not simply succeed.
 
+use super::witness::Ended;
 use crate::resource::state::Action;
 use crate::stack::error::StackError;
 use crate::store::StoreError;
@@ -34,9 +35,15 @@ pub enum CheckEnd {
 }
 
 impl CheckEnd {
-    /// Whether the stack fails by it.
-    pub fn is_failure(&self) -> bool {
-        matches!(self, Self::Failed { .. } | Self::TimedOut | Self::Stack(_))
+    /// The kind of end, for whoever looks on.
+    pub fn kind(&self) -> Ended {
+        match self {
+            Self::Failed { .. } | Self::TimedOut | Self::Stack(_) => Ended::Failed,
+            Self::Contended => Ended::Contended,
+            Self::Replace | Self::Replaced(_) => Ended::Replaced,
+            Self::Cancelled => Ended::Cancelled,
+            Self::HandedBack => Ended::HandedBack,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use super::witness::{Step, Watch};
 use crate::identity::crypt::EncryptionKey;
 use crate::resource::failure::Failure;
 use crate::resource::instance::Record;
@@ -13,14 +14,16 @@ pub(super) struct StoredRecord {
     store: Store,
     key: EncryptionKey,
     resource_id: i64,
+    watch: Watch,
 }
 
 impl StoredRecord {
-    pub fn new(services: &Services, resource_id: i64) -> Self {
+    pub fn new(services: &Services, resource_id: i64, watch: Watch) -> Self {
         Self {
             store: services.store.clone(),
             key: services.key.clone(),
             resource_id,
+            watch,
         }
     }
 }
@@ -53,6 +56,7 @@ impl Record for StoredRecord {
 
     async fn set_data(&self, key: &str, value: &str, redact: bool) -> Result<(), Failure> {
         if redact {
+            self.watch.tell(|| Step::Secret(value));
             let encrypted = self.key.encrypt(value).map_err(failure)?;
             let method = Some(encrypted.method.as_str());
             self.store

@@ -93,7 +93,7 @@ impl Subjected {
         tracked.type_name = definition.resource_type.clone();
         tracked.stack_name = stack.name().to_owned();
         tracked.physical_name_limit = resource_type.physical_name_limit;
-        let instance = instance(services, context, stack, &tracked, resource_type, &loaded.data)?;
+        let instance = instance(engine, context, stack, &tracked, resource_type, &loaded.data)?;
         Ok(Ok(Self {
             tracked,
             instance,
@@ -562,13 +562,14 @@ fn what_differs(after: &Properties, before: &Properties, definition_changed: boo
 }
 
 fn instance(
-    services: &Services,
+    engine: &Convergence,
     context: &RequestContext,
     stack: &Stack,
     tracked: &Tracked,
     resource_type: &'static ResourceType,
     data: &[ResourceData],
 ) -> Result<Instance, StackError> {
+    let services = &engine.services;
     let identity = Identity {
         name: tracked.row.name.clone(),
         uuid: tracked.row.uuid.clone(),
@@ -580,7 +581,7 @@ fn instance(
     let stored = Stored {
         physical_id: tracked.row.physical_resource_id.clone(),
         data: readable(services, data)?,
-        record: Arc::new(StoredRecord::new(services, tracked.row.id)),
+        record: Arc::new(StoredRecord::new(services, tracked.row.id, engine.watch.clone())),
     };
     let properties = tracked.stored_properties.clone().unwrap_or_default();
     let properties = Properties::stored(resource_type.properties, properties);

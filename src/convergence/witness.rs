@@ -53,11 +53,39 @@ pub enum Step<'a> {
         /// False if it had been there before.
         news: bool,
     },
+    /// The type has come by a value that is nobody else's.
+    Secret(&'a str),
     /// The check did not simply succeed.
     Ended {
-        failed: bool,
+        how: Ended,
         reason: String,
     },
+}
+
+/// How a check ends that does not simply succeed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The resource, and the stack with it.
+    Failed,
+    /// Somebody else has the resource, or had it in the meantime.
+    Contended,
+    /// Another row takes the resource's place.
+    Replaced,
+    Cancelled,
+    /// This process was told to end: the check goes back to the queue.
+    HandedBack,
+}
+
+impl Ended {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Contended => "contended",
+            Self::Replaced => "replaced",
+            Self::Cancelled => "cancelled",
+            Self::HandedBack => "handed back",
+        }
+    }
 }
 
 /// What is to become of a resource, or of its message.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::meeting::Meeting;
+use super::request::CheckRequest;
 use crate::identity::RequestContext;
 use crate::messaging::{PublishError, RpcClient, Target};
 use crate::stack::node::{Node, Subject};
@@ -62,6 +63,23 @@ impl<'a> CheckMessage<'a> {
             ("node_type".to_owned(), json!(kind)),
             ("abandon".to_owned(), json!(self.abandon)),
         ])
+    }
+}
+
+impl CheckRequest {
+    /// The message that asks for it.
+    pub fn to_arguments(&self) -> Map<String, Value> {
+        let message = CheckMessage {
+            node: &self.node,
+            traversal: &self.traversal,
+            input_data: self.input_data.clone(),
+            adopt_stack_data: self.adopt_stack_data.clone(),
+            converge: self.converge,
+            skip_propagate: self.skip_propagate,
+            accumulated_failures: self.accumulated_failures.clone(),
+            abandon: self.abandon,
+        };
+        message.arguments()
     }
 }
 

@@ -117,7 +117,7 @@ fn id_after(body: &[u8], key: &[u8]) -> Option<String> {
 }
 
 /// A body without an envelope is a message itself.
-fn open(body: &[u8], limit: usize) -> Result<Map<String, Value>, Unreadable> {
+pub(super) fn open(body: &[u8], limit: usize) -> Result<Map<String, Value>, Unreadable> {
     if body.len() > limit {
         return Err(Unreadable::TooLarge {
             size: body.len(),

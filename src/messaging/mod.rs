@@ -5,6 +5,7 @@
 //! frames) equals what a Python engine under the same options makes, for both kinds share it.
 
 mod bus;
+mod capture;
 mod compression;
 mod connection;
 mod declare;
@@ -32,6 +33,7 @@ mod transport_url;
 mod version;
 
 pub use bus::{Bus, Health, HealthWatch};
+pub use capture::{CaptureError, CapturedRequest};
 pub use declare::QueueState;
 pub use error::{PublishError, SetupError};
 pub use examine::{Permission, QueueFit, try_brokers};

@@ -17,24 +17,13 @@ use super::request::pack_context;
 use crate::clock::Clock;
 use crate::journal::{Entry, Journal, Message, MessageKind, Outcome};
 use crate::python::json::dumps;
+use crate::python::mask::masked;
 use crate::settings::NotificationSettings;
 
 /// Notifications held while the broker is away. Who notifies after that waits.
 const BACKLOG: usize = 10_000;
 /// What one attempt may take where `retry` limits their number.
 const ATTEMPT: Duration = Duration::from_secs(10);
-const MASKED: &str = "***";
-/// Parts of names whose values stay out of the log.
-const SECRET_NAMES: [&str; 8] = [
-    "pass",
-    "token",
-    "secret",
-    "private_key",
-    "credential",
-    "auth",
-    "pswd",
-    "session_key",
-];
 
 /// A `driver` of `[oslo_messaging_notifications]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -284,36 +273,10 @@ fn log(message: &Map<String, Value>, event_type: &str, priority: &str) {
     }
 }
 
-fn masked(value: &Value) -> Value {
-    match value {
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| {
-                (
-                    name.clone(),
-                    if is_secret(name, value) {
-                        MASKED.into()
-                    } else {
-                        masked(value)
-                    },
-                )
-            })
-            .collect(),
-        Value::Array(items) => items.iter().map(masked).collect(),
-        other => other.clone(),
-    }
-}
-
-fn is_secret(name: &str, value: &Value) -> bool {
-    let name = name.to_ascii_lowercase();
-    value.is_string() && SECRET_NAMES.iter().any(|part| name.contains(part))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use chrono::NaiveDate;
-    use serde_json::json;
 
     #[test]
     fn time_is_pythons() {
@@ -325,14 +288,5 @@ mod tests {
         };
         assert_eq!(python_text(time(741)), "2026-11-29 14:05:03.000741");
         assert_eq!(python_text(time(0)), "2026-11-29 14:05:03");
-    }
-
-    #[test]
-    fn secrets_stay_out_of_the_log() {
-        let masked = masked(&json!({"payload": [{"admin_password": "x", "name": "y", "auth_token": "z"}]}));
-        assert_eq!(
-            masked,
-            json!({"payload": [{"admin_password": "***", "name": "y", "auth_token": "***"}]})
-        );
     }
 }

@@ -60,7 +60,8 @@ pub struct RpcServer {
     shared: Arc<Shared>,
     subscribed: watch::Receiver<usize>,
     attempts: Vec<Arc<Attempt>>,
-    fanout_queue: String,
+    /// Go with this server.
+    own_queues: Vec<String>,
 }
 
 struct Shared {
@@ -85,8 +86,6 @@ impl std::fmt::Debug for Shared {
     }
 }
 
-const QUEUES: usize = 3;
-
 impl RpcServer {
     /// Consumes the queues of a target and hands every request to `dispatch`.
     pub fn start(bus: &Bus, options: ServerOptions, dispatch: Arc<dyn Dispatch>) -> Result<Self, SetupError> {
@@ -94,11 +93,29 @@ impl RpcServer {
         let unique = bus.shared.queue_names.unique().map_err(SetupError::QueueName)?;
         let fanout = topology.fanout_queue(&options.topic, &unique);
         let fanout_queue = fanout.name.clone();
-        let queues: [QueueDeclaration; QUEUES] = [
-            topology.topic_queue(&options.topic),
-            topology.topic_queue(&format!("{}.{}", options.topic, options.server)),
-            fanout,
-        ];
+        let own = own_queue(bus, &options);
+        let fanout_goes = !bus.options().rabbit.use_queue_manager;
+        let candidates = [(options.is_unique, own.name.clone()), (fanout_goes, fanout_queue)];
+        let own_queues = candidates.into_iter().filter_map(|(goes, queue)| goes.then_some(queue));
+        let own_queues = own_queues.collect();
+        let queues = vec![topology.topic_queue(&options.topic), own, fanout];
+        Ok(Self::consume(bus, options, dispatch, queues, own_queues))
+    }
+
+    /// As [`Self::start`], for a process that answers for itself and takes no part in what the servers of the topic share.
+    pub fn start_alone(bus: &Bus, options: ServerOptions, dispatch: Arc<dyn Dispatch>) -> Self {
+        let queue = own_queue(bus, &options);
+        let own_queues = vec![queue.name.clone()];
+        Self::consume(bus, options, dispatch, vec![queue], own_queues)
+    }
+
+    fn consume(
+        bus: &Bus,
+        options: ServerOptions,
+        dispatch: Arc<dyn Dispatch>,
+        queues: Vec<QueueDeclaration>,
+        own_queues: Vec<String>,
+    ) -> Self {
         let shared = Arc::new(Shared {
             replies: Replies::new(bus.clone()),
             stopped: bus.shared.closed.child_token(),
@@ -125,17 +142,21 @@ impl RpcServer {
             attempts.push(reader.attempt.clone());
             shared.readers.spawn(reader.run());
         }
-        Ok(Self {
+        Self {
             shared,
             subscribed,
             attempts,
-            fanout_queue,
-        })
+            own_queues,
+        }
     }
 
     /// Resolves once all queues are consumed.
     pub async fn ready(&self) {
-        let _ = self.subscribed.clone().wait_for(|count| *count == QUEUES).await;
+        let _ = self
+            .subscribed
+            .clone()
+            .wait_for(|count| *count == self.attempts.len())
+            .await;
     }
 
     pub fn pulse(&self) -> Pulse {
@@ -172,14 +193,16 @@ impl RpcServer {
         self.shared.closed.cancel();
         self.shared.readers.close();
         self.shared.readers.wait().await;
-        let options = &self.shared.options;
-        let own = format!("{}.{}", options.topic, options.server);
-        let fanout_goes = !self.shared.bus.options().rabbit.use_queue_manager;
-        let queues = [(options.is_unique, own.as_str()), (fanout_goes, &self.fanout_queue)];
-        for (_, queue) in queues.into_iter().filter(|(goes, _)| *goes) {
+        for queue in &self.own_queues {
             self.shared.bus.delete_own_queue(queue).await;
         }
     }
+}
+
+fn own_queue(bus: &Bus, options: &ServerOptions) -> QueueDeclaration {
+    bus.shared
+        .topology
+        .topic_queue(&format!("{}.{}", options.topic, options.server))
 }
 
 /// Consumes one queue, through lost connections and deletions.

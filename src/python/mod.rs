@@ -11,6 +11,7 @@ pub mod hash;
 pub mod json;
 pub mod json_reader;
 pub mod literal;
+pub mod mask;
 pub mod number;
 pub mod numeral;
 pub mod regex;

@@ -7,7 +7,7 @@ use super::contract;
 use super::handover::Handover;
 use super::listener::{LISTENER_TOPIC, LISTENER_VERSION, Listener};
 use super::peers::Peers;
-use super::worker::{WORKER_TOPIC, WORKER_VERSION, Worker};
+use super::worker::{BusyWorker, WORKER_TOPIC, WORKER_VERSION, Worker};
 use crate::convergence::engine::Convergence;
 use crate::identity::policy::ResourcePolicy;
 use crate::messaging::{Bus, Pulse, RpcServer, ServerOptions, SetupError};
@@ -113,5 +113,45 @@ impl Servers {
 
     fn all(&self) -> [&RpcServer; 3] {
         [&self.listener, &self.worker, &self.contract]
+    }
+}
+
+/// What others find of a process that does one check and takes no other work: it answers that it lives, so that nobody
+/// takes its lock for that of a dead engine, and it can be told to stop.
+#[derive(Debug)]
+pub struct Presence {
+    listener: RpcServer,
+    worker: RpcServer,
+}
+
+impl Presence {
+    pub fn start(bus: &Bus, convergence: &Convergence) -> Self {
+        let running = &convergence.running;
+        let serve = |topic: &str, version: &str| ServerOptions {
+            topic: topic.to_owned(),
+            server: convergence.services.engine_id.clone(),
+            version: version.to_owned(),
+            concurrency: LISTENER_CONCURRENCY,
+            prefetch: 0,
+            is_unique: true,
+        };
+        let listener = Arc::new(Listener::new(running.clone()));
+        let worker = Arc::new(BusyWorker {
+            running: running.clone(),
+        });
+        Self {
+            listener: RpcServer::start_alone(bus, serve(LISTENER_TOPIC, LISTENER_VERSION), listener),
+            worker: RpcServer::start_alone(bus, serve(WORKER_TOPIC, WORKER_VERSION), worker),
+        }
+    }
+
+    pub async fn ready(&self) {
+        self.listener.ready().await;
+        self.worker.ready().await;
+    }
+
+    pub async fn close(self) {
+        self.listener.close().await;
+        self.worker.close().await;
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tracing::{Instrument, Span};
 
 use super::arguments::{Arguments, Signature};
@@ -12,6 +12,7 @@ use super::handover::{Handed, Handover, HandoverError};
 use crate::convergence::engine::Convergence;
 use crate::convergence::operation::Receipt;
 use crate::convergence::request::{CheckRequest, Checked};
+use crate::convergence::running::RunningChecks;
 use crate::exception::chain;
 use crate::identity::RequestContext;
 use crate::messaging;
@@ -115,10 +116,7 @@ impl Worker {
         };
         signature.check(&format!("WorkerService.{name}"), arguments.all())?;
         match *name {
-            CANCEL => {
-                self.convergence.running.cancel(arguments.required_text("stack_id")?);
-                Ok(Answer::Value(Value::Null))
-            }
+            CANCEL => cancel(&self.convergence.running, &arguments),
             CHECK => self.check(request, check_request(arguments)?, context).await,
             _ => self.hand_over(request, "snapshots").await,
         }
@@ -175,6 +173,37 @@ async fn put_back(request: &Request, error: &HandoverError) -> Answer {
     );
     request.requeue().await;
     Answer::HandedOver
+}
+
+fn cancel(running: &RunningChecks, arguments: &Arguments) -> Result<Answer, RequestError> {
+    running.cancel(arguments.required_text("stack_id")?);
+    Ok(Answer::Value(Value::Null))
+}
+
+/// A worker that takes no work, but can be told to stop the one that it has.
+pub struct BusyWorker {
+    pub running: RunningChecks,
+}
+
+#[async_trait]
+impl Dispatch for BusyWorker {
+    fn contains(&self, method: &str) -> bool {
+        method == CANCEL
+    }
+
+    async fn call(&self, request: Request) -> Result<Answer, Fault> {
+        cancel(&self.running, &Arguments::new(request.arguments)).map_err(Fault::from)
+    }
+}
+
+/// A `check_resource` as its message has it.
+pub fn read_check(method: &str, arguments: Map<String, Value>) -> Result<CheckRequest, RequestError> {
+    let (_, signature) = &METHODS[0];
+    if method != CHECK {
+        return Err(RequestError::TypeError(format!("it is a {method}, not a {CHECK}")));
+    }
+    signature.check(&format!("WorkerService.{CHECK}"), &arguments)?;
+    check_request(Arguments::new(arguments))
 }
 
 fn check_request(mut arguments: Arguments) -> Result<CheckRequest, RequestError> {

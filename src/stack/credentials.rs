@@ -21,6 +21,12 @@ pub async fn stored_context(
     request_id: &str,
     stack: &Stack,
 ) -> Result<RequestContext, StackError> {
+    let context = owner_context(services, request_id, stack).await?;
+    Ok(services.cloud.complete_context(context).await?)
+}
+
+/// As [`stored_context`], before Keystone is asked for what is not stored: not fit for the wire.
+pub async fn owner_context(services: &Services, request_id: &str, stack: &Stack) -> Result<RequestContext, StackError> {
     let id = match (stack.row.user_creds_id, &stack.row.owner_id) {
         (Some(id), _) => Some(id),
         (None, Some(owner_id)) => credentials_of_root(services, owner_id).await?,
@@ -31,7 +37,7 @@ pub async fn stored_context(
         None => None,
     };
     let stored = stored.ok_or(StackError::NoStoredCredentials)?;
-    Ok(services.cloud.complete_context(stored.context(request_id)).await?)
+    Ok(stored.context(request_id))
 }
 
 async fn credentials_of_root(services: &Services, owner_id: &str) -> Result<Option<i64>, StackError> {
