@@ -8,6 +8,7 @@ use clap::{ArgAction, ArgMatches, Parser, Subcommand};
 
 use super::doctor::DoctorArguments;
 use super::inspect::InspectArguments;
+use super::once::OnceArguments;
 use super::template::TemplateArguments;
 use crate::settings::{ConfigSource, Override, SettingsSources, search};
 
@@ -31,6 +32,7 @@ Examples:
   heat-engine-rs doctor
   heat-engine-rs template validate stack.yaml -e production.yaml -P name=web
   heat-engine-rs inspect my-stack
+  heat-engine-rs --once my-stack/db --dry-run
 
 Signals:
   SIGTERM, SIGINT  take nothing new, finish what runs (graceful_shutdown_timeout), end;
@@ -39,8 +41,8 @@ Signals:
 
 Exit codes:
   0  ended as told, or the configuration is sound
-  1  could not start or go on (the reason is on stderr and in the log); doctor: a problem
-  2  the command line or the configuration cannot be used";
+  1  could not start or go on (the reason is on stderr and in the log); doctor: a problem; --once: the resource failed
+  2  the command line or the configuration cannot be used; --once: the check could not be run";
 
 #[derive(Debug, Parser)]
 #[command(
@@ -56,6 +58,9 @@ Exit codes:
 pub struct Arguments {
     #[command(subcommand)]
     pub verb: Option<Verb>,
+
+    #[command(flatten)]
+    pub once: OnceArguments,
 
     /// Read this file; may be given several times
     #[arg(long, value_name = "PATH", action = ArgAction::Append, global = true, help_heading = "Configuration")]

@@ -5,6 +5,7 @@ mod by_hand;
 pub mod check_config;
 pub mod doctor;
 pub mod inspect;
+pub mod once;
 pub mod run;
 mod screen;
 pub mod template;
@@ -37,6 +38,10 @@ pub fn main() -> ExitCode {
     let code = match &arguments.verb {
         Some(Verb::Doctor(what)) => doctor::main(&sources, what),
         Some(Verb::Inspect(what)) => inspect::main(&sources, arguments.debug, what),
+        None if arguments.once.once.is_some() => {
+            let target = arguments.once.once.as_deref().unwrap_or_default();
+            once::main(&sources, arguments.debug, target, &arguments.once)
+        }
         Some(Verb::Template(what)) => template::main(what),
         None if arguments.check_config => check_config::main(&sources),
         None => run::main(sources),

@@ -1,5 +1,6 @@
 //! Integration tests against the real parts of the lab (`tests/lab/up`): one binary, a module a capability.
 
+mod by_hand;
 mod cloud;
 mod convergence;
 mod daemon;

@@ -18,7 +18,7 @@ use crate::cloud::caller;
 use crate::lab::{Lab, TestDatabase, TestVhost};
 
 /// `HEAT_ENGINE_RS` names another build, as for the lab's scripts.
-fn program() -> OsString {
+pub fn program() -> OsString {
     std::env::var_os("HEAT_ENGINE_RS").unwrap_or(env!("CARGO_BIN_EXE_heat-engine-rs").into())
 }
 
