@@ -15,6 +15,7 @@ mod language;
 mod link;
 mod messaging;
 mod metrics;
+mod offline;
 mod outages;
 mod properties;
 mod recovery;

@@ -1,0 +1,146 @@
+//! `template …` as an author of templates meets it: for each file of `offline/` what is told of it stands beside it.
+//!
+//! `UPDATE_EXPECTED=1 cargo test --test it offline` writes down what is told now.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn directory() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/offline")
+}
+
+/// What the program prints and how it ends.
+fn template(arguments: &[&str]) -> (String, i32) {
+    let output = Command::new(env!("CARGO_BIN_EXE_heat-engine-rs"))
+        .arg("template")
+        .args(arguments)
+        .current_dir(directory())
+        .output()
+        .expect("the program runs");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8(text).expect("it prints UTF-8");
+    (text, output.status.code().expect("it ends by itself"))
+}
+
+fn compare(name: &str, told: &str) -> Result<(), String> {
+    let path = directory().join(format!("{name}.expected"));
+    if std::env::var_os("UPDATE_EXPECTED").is_some() {
+        std::fs::write(&path, told).expect("the file can be written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    if told == expected {
+        Ok(())
+    } else {
+        Err(format!("{name}\n--- expected\n{expected}--- told\n{told}"))
+    }
+}
+
+fn wrong_templates() -> Vec<String> {
+    let files = std::fs::read_dir(directory()).expect("the directory is there");
+    let names = files.map(|file| {
+        file.expect("it can be read")
+            .file_name()
+            .into_string()
+            .expect("a UTF-8 name")
+    });
+    let mut names: Vec<String> = names
+        .filter(|name| [".yaml", ".template"].iter().any(|suffix| name.ends_with(suffix)))
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn every_wrong_template_is_told_what_is_wrong_and_where() {
+    let mut failures = Vec::new();
+    let names = wrong_templates();
+    for name in &names {
+        let environment = Path::new(name).with_extension("env").display().to_string();
+        let mut arguments = vec!["validate", name.as_str()];
+        if directory().join(&environment).exists() {
+            arguments.extend(["-e", environment.as_str()]);
+        }
+        let (told, code) = template(&arguments);
+        // What is only odd is told, too.
+        let is_sound = name.starts_with("sound") || name == "function.yaml";
+        assert_eq!(code, i32::from(!is_sound), "{name}: {told}");
+        failures.extend(compare(name, &told).err());
+    }
+    assert!(names.len() >= 20);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn a_sound_template_is_resolved_as_far_as_that_goes() {
+    let (told, code) = template(&["resolve", "sound.yaml", "-P", "name=web"]);
+    assert_eq!(code, 0, "{told}");
+    compare("sound.resolved", &told).unwrap();
+    let (told, code) = template(&[
+        "resolve",
+        "sound.yaml",
+        "-P",
+        "name=web",
+        "--resource",
+        "group",
+        "--format",
+        "json",
+    ]);
+    assert_eq!(code, 0, "{told}");
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["resources"]["group"]["properties"]["count"], 2);
+    assert!(told["resources"].get("server").is_none());
+}
+
+#[test]
+fn warnings_are_errors_for_who_is_strict() {
+    assert_eq!(template(&["validate", "function.yaml"]).1, 0);
+    assert_eq!(template(&["validate", "--strict", "function.yaml"]).1, 1);
+}
+
+#[test]
+fn results_are_there_as_json_too() {
+    let (told, code) = template(&["validate", "--format", "json", "property.yaml"]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!((code, &told["valid"]), (1, &false.into()));
+    let problem = &told["problems"][1];
+    assert_eq!(problem["line"], 6);
+    assert_eq!(problem["help"], "is \"flavor\" meant?");
+
+    let (told, code) = template(&[
+        "validate",
+        "--format",
+        "json",
+        "--show-nested",
+        "sound.yaml",
+        "-P",
+        "name=x",
+    ]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!((code, &told["valid"]), (0, &true.into()), "{told}");
+    assert_eq!(told["template"]["Parameters"]["name"]["Type"], "String");
+    assert_eq!(
+        told["template"]["NestedParameters"]["inner"]["Parameters"]["count"]["Default"],
+        1
+    );
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_another_kind_of_failure() {
+    let (told, code) = template(&["validate", "not-there.yaml"]);
+    assert_eq!(code, 2);
+    assert!(told.starts_with("heat-engine-rs: cannot read not-there.yaml"), "{told}");
+    let (told, code) = template(&["validate", "section.yaml", "-P", "x"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("a parameter is given as NAME=VALUE"), "{told}");
+}
+
+#[test]
+fn functions_are_listed_by_version() {
+    let (told, code) = template(&["functions", "2014-10-16"]);
+    assert_eq!(code, 0);
+    let names: Vec<&str> = told.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"get_attr") && !names.contains(&"repeat"), "{told}");
+    let (told, code) = template(&["functions", "2014-10-17"]);
+    assert_eq!(code, 2);
+    assert!(told.contains("is \"2014-10-16\" meant?"), "{told}");
+}
