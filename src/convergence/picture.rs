@@ -159,18 +159,27 @@ impl Picture {
     }
 
     /// The row that stands for a resource now: a replacement of this traversal, or the replacement of that.
-    pub fn latest_replacement<'a>(&'a self, mut row: &'a Resource) -> &'a Resource {
-        while let Some(next) = row.replaced_by.and_then(|id| self.rows.get(&id))
-            && next.id > row.id
-            && next.current_template_id == Some(self.template_id)
-            && !self.graph.contains(&Node::cleanup(next.id))
-        {
-            row = next;
-        }
-        row
+    pub fn latest_replacement<'a>(&'a self, row: &'a Resource) -> &'a Resource {
+        latest_replacement(&self.rows, &self.graph, self.template_id, row)
     }
 }
 
 fn has_arrived(node: &Node, point: &Point) -> bool {
     point.meeting.missing(std::iter::once(node)).is_empty()
+}
+
+pub(super) fn latest_replacement<'a>(
+    rows: &'a HashMap<i64, Resource>,
+    graph: &Graph,
+    template_id: i64,
+    mut row: &'a Resource,
+) -> &'a Resource {
+    while let Some(next) = row.replaced_by.and_then(|id| rows.get(&id))
+        && next.id > row.id
+        && next.current_template_id == Some(template_id)
+        && !graph.contains(&Node::cleanup(next.id))
+    {
+        row = next;
+    }
+    row
 }

@@ -11,7 +11,7 @@ use chrono::{NaiveDateTime, TimeDelta};
 use indexmap::IndexMap;
 
 use super::engine::{Convergence, Graph};
-use super::picture::Picture;
+use super::picture::{Picture, latest_replacement};
 use super::request::CheckRequest;
 use crate::resource::state::{Action, Status};
 use crate::stack::error::StackError;
@@ -210,6 +210,7 @@ impl Convergence {
             Some(picture) => outline.under_way(picture, &types),
             None => {
                 let rows = store.resources_by_stack(&row.id).await?;
+                let rows = rows.into_iter().map(|row| (row.id, row)).collect();
                 let graph = match outline.in_progress {
                     true => Arc::new(Graph::default()),
                     false => self.latest_graph(&row.id, &traversal).await?,
@@ -330,7 +331,7 @@ impl Outline {
     fn standing(
         self,
         stack: &store::Stack,
-        rows: &[Resource],
+        rows: &HashMap<i64, Resource>,
         graph: &Graph,
         events: &NewestEvents,
         types: &Types,
@@ -341,7 +342,13 @@ impl Outline {
         };
         let mut survey = self.into_survey(phase);
         for node in in_order(graph) {
-            let row = node.resource_id().and_then(|id| rows.iter().find(|row| row.id == id));
+            let row = node
+                .resource_id()
+                .and_then(|id| rows.get(&id))
+                .map(|row| match node.is_update {
+                    true => latest_replacement(rows, graph, stack.raw_template_id, row),
+                    false => row,
+                });
             let heard = row.and_then(|row| events.of_resources.get(&row.name));
             let state = NodeState {
                 name: name_of(&node, row),
@@ -356,7 +363,7 @@ impl Outline {
             };
             survey.nodes.insert(node, state);
         }
-        survey.add_other_rows(rows.iter(), types);
+        survey.add_other_rows(rows.values(), types);
         survey
     }
 }

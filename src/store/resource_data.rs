@@ -46,12 +46,11 @@ impl Session {
         let method = decrypt_method.unwrap_or_default();
         let now = self.now();
         // The key is not unique in the schema, so the row is looked for.
-        let found: Option<i64> =
-            sqlx::query_scalar("SELECT id FROM resource_data WHERE resource_id = ? AND `key` = ? ORDER BY id LIMIT 1")
-                .bind(resource_id)
-                .bind(key)
-                .fetch_optional(self.statement())
-                .await?;
+        let sql = "SELECT id FROM resource_data WHERE resource_id = ? AND `key` = ? ORDER BY id LIMIT 1";
+        let found = self
+            .fetch_optional(sql.to_owned(), &[resource_id.into(), key.into()])
+            .await?;
+        let found: Option<i64> = found.map(|row| row.try_get("id")).transpose()?;
         match found {
             // Python's row has a new `updated_at` only if something is new in it.
             Some(id) => {

@@ -21,6 +21,7 @@ use crate::convergence::engine::Convergence;
 use crate::convergence::survey::{Phase, Survey};
 use crate::daemon::engine::connect;
 use crate::journal::{Journal, Mode};
+use crate::resource::state::{Action, Status};
 use crate::settings::{Settings, SettingsSources};
 
 #[derive(Args, Debug)]
@@ -87,7 +88,7 @@ async fn show(engine: &Convergence, arguments: &InspectArguments) -> anyhow::Res
     loop {
         let row = by_hand::find_stack(&engine.services.store, &stack_id).await?;
         let survey = engine.survey(row).await?;
-        let has_ended = survey.phase == Phase::Ended;
+        let has_ended = has_ended(&survey);
         let mut text = render(&survey, arguments);
         if arguments.watch.is_some() && arguments.format == InspectFormat::Text && std::io::stdout().is_terminal() {
             text.insert_str(0, CLEAR_SCREEN);
@@ -98,6 +99,15 @@ async fn show(engine: &Convergence, arguments: &InspectArguments) -> anyhow::Res
             _ => return Ok(()),
         }
     }
+}
+
+/// A deleted stack is there until its trust and its users are gone, too.
+fn has_ended(survey: &Survey) -> bool {
+    let stack = &survey.stack;
+    let is_going = stack.action.as_deref() == Some(Action::Delete.as_str())
+        && stack.status.as_deref() == Some(Status::Complete.as_str())
+        && stack.deleted_at.is_none();
+    survey.phase == Phase::Ended && !is_going
 }
 
 fn render(survey: &Survey, arguments: &InspectArguments) -> String {

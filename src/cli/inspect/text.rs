@@ -292,25 +292,27 @@ impl Page<'_> {
         if prospects.len() > most {
             let _ = writeln!(text, "  and {} more (--all shows them)", prospects.len() - most);
         }
-        for state in survey
-            .nodes
-            .values()
-            .filter(|state| state.progress == Progress::Ready)
-            .take(3)
-        {
-            let _ = writeln!(
-                text,
-                "  {}",
-                self.paint.faint(&format!(
-                    "the message for {} is in the queue, or lost; by hand: heat-engine-rs --once {}/{}{}",
-                    label(state),
-                    survey.stack.name,
-                    state.name,
-                    if state.node.is_update { "" } else { ":cleanup" },
-                ))
-            );
+        let stuck = survey.nodes.values().filter_map(|state| {
+            let why = match state.progress {
+                Progress::Ready => "the message is in the queue, or lost",
+                Progress::AtWork if self.is_held_by_the_gone(state) => "its engine is gone",
+                _ => return None,
+            };
+            Some((state, why))
+        });
+        for (state, why) in stuck.take(3) {
+            let step = if state.node.is_update { "" } else { ":cleanup" };
+            let by_hand = format!("heat-engine-rs --once {}/{}{step}", survey.stack.name, state.name);
+            let advice = format!("{}: {why}; a sweep sees to it, or by hand: {by_hand}", label(state));
+            let _ = writeln!(text, "  {}", self.paint.faint(&one_line(&advice)));
         }
         text
+    }
+
+    fn is_held_by_the_gone(&self, state: &NodeState) -> bool {
+        let holder = state.row.as_ref().and_then(|row| row.holder.as_ref());
+        let holder = holder.and_then(|id| self.survey.holders.get(id));
+        holder.is_some_and(|holder| !holder.reports)
     }
 
     fn prospect(&self, prospect: &Prospect) -> String {

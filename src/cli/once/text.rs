@@ -172,7 +172,7 @@ impl Printer {
         let changes: Vec<String> = readable
             .changes
             .iter()
-            .filter(|change| !says_nothing(change))
+            .filter(|change| !says_nothing(&readable.verb, change))
             .map(|change| self.change(change, statement, book))
             .collect();
         if !changes.is_empty() {
@@ -377,8 +377,9 @@ impl Printer {
     }
 }
 
-/// Columns that are the same for every row, or say what only a program reads. JSON has them all.
-fn says_nothing(change: &str) -> bool {
+/// Columns that are the same for every row, or say what only a program reads. JSON has them all. What a new row has not
+/// is no news; what an old one loses is (its `engine_id`: the lock is given back).
+fn says_nothing(verb: &str, change: &str) -> bool {
     const ENDS: [&str; 3] = ["= NULL", "= 'null'", "= '[]'"];
     const COLUMNS: [&str; 5] = [
         "uuid = ",
@@ -387,7 +388,9 @@ fn says_nothing(change: &str) -> bool {
         "stack_id = ",
         "root_stack_id = ",
     ];
-    ENDS.iter().any(|end| change.ends_with(end)) || COLUMNS.iter().any(|column| change.starts_with(column))
+    let is_lock = verb == "UPDATE" && change.starts_with("engine_id = ");
+    let is_empty = ENDS.iter().any(|end| change.ends_with(end)) && !is_lock;
+    is_empty || COLUMNS.iter().any(|column| change.starts_with(column))
 }
 
 /// Who has arrived, by the text of a sync point's `input_data`.
