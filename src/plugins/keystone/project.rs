@@ -113,7 +113,7 @@ impl Plugin for ProjectPlugin {
         let mut wanted = fields([
             ("name", new_name(instance, change)?.into()),
             ("domain_id", change.after.get("domain")?),
-            ("tags", change.after.get("tags")?),
+            ("tags", new_tags(change)?),
         ]);
         for name in ["description", "enabled"] {
             if change.touches(name) {
@@ -143,6 +143,15 @@ impl Plugin for ProjectPlugin {
         PROJECT
             .observe(instance, &["name", "description", "enabled", "tags"])
             .await
+    }
+}
+
+/// A template without tags leaves those that the project has.
+fn new_tags(change: &Change<'_>) -> Result<Value, Failure> {
+    let after = change.after.get("tags")?;
+    match after.as_array() {
+        Some(tags) if !tags.is_empty() => Ok(after),
+        _ => Ok(change.before.get("tags")?),
     }
 }
 
