@@ -101,6 +101,12 @@ class Scenario:
         self.unique_names[tail] = '<unique>'
         return '%s-%s' % (name, tail)
 
+    def make(self, kind, name, **attributes):
+        """The id of something new in Keystone, whose name is from `unique`: it is removed at the end."""
+        made = self.tenant.make(kind, name=name, **attributes)
+        self.unique_names[made] = '<id of %s %d>' % (kind, len(self.unique_names))
+        return made
+
     # ------------------------------------------------------------ requests
 
     def request(self, method, path, body=None, user=None, quiet=False, label=None):

@@ -295,8 +295,8 @@ class Tenant:
         self.url = LAB['LAB_KEYSTONE_URL'] + '/v3'
         self.name = name
         self.admin = self._session('admin', LAB['LAB_ADMIN_PASSWORD'], 'admin')
-        self.project_id = self._post('project', name=name, domain_id='default')
-        self.strange_project_id = self._post('project', name=name + '-strange', domain_id='default')
+        self.project_id = self.make('project', name=name, domain_id='default')
+        self.strange_project_id = self.make('project', name=name + '-strange', domain_id='default')
         roles = {r['name']: r['id'] for r in self._get('/roles')['roles']}
         self.user_ids = {}
         self.sessions = {}
@@ -307,7 +307,7 @@ class Tenant:
             project_id, project = self.project_id, name
             if user == 'stranger':
                 project_id, project = self.strange_project_id, name + '-strange'
-            user_id = self._post('user', name='%s-%s' % (name, user), password=name, domain_id='default')
+            user_id = self.make('user', name='%s-%s' % (name, user), password=name, domain_id='default')
             self.user_ids[user] = user_id
             for role in granted:
                 self.admin.put('%s/projects/%s/users/%s/roles/%s' % (self.url, project_id, user_id, roles[role]))
@@ -319,7 +319,7 @@ class Tenant:
             auth_url=self.url, username=user, password=password, project_name=project, user_domain_id='default',
             project_domain_id='default'))
 
-    def _post(self, kind, **attributes):
+    def make(self, kind, **attributes):
         return self.admin.post('%s/%ss' % (self.url, kind), json={kind: attributes}).json()[kind]['id']
 
     def _get(self, path):
@@ -329,8 +329,9 @@ class Tenant:
         return self.sessions[user].get_token()
 
     def remove_named(self, tails):
-        """Projects and users whose name ends so: what stacks made and could not delete."""
-        for kind in ('projects', 'users') if tails else ():
+        """Projects, users and groups whose name ends so: what stacks made and could not delete, or scenarios made for them."""
+        # Projects twice: one that has others below it goes after them.
+        for kind in ('users', 'groups', 'projects', 'projects') if tails else ():
             for item in self._get('/' + kind)[kind]:
                 if item['name'].rsplit('-', 1)[-1] in tails:
                     self.admin.delete('%s/%s/%s' % (self.url, kind, item['id']), raise_exc=False)

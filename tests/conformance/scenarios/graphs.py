@@ -97,8 +97,8 @@ def not_ascii_in_an_update(s):
 
 @scenario(mixed=True)
 def template_of_300_kb(s):
-    pieces = {'p%03d' % number: resource('OS::Heat::Value', value='%03d ' % number + 'x' * 2900) for number in range(100)}
-    stack = s.create('big', template(pieces, outputs={'p': {'value': {'get_attr': ['p042', 'value']}}}))
+    pieces = {'p%03d' % number: resource('OS::Heat::Value', value='%03d ' % number + 'x' * 14_900) for number in range(20)}
+    stack = s.create('big', template(pieces, outputs={'p': {'value': {'get_attr': ['p012', 'value']}}}))
     s.settle()
     s.get(stack.path)
     s.get(stack.path + '/template')

@@ -86,3 +86,24 @@ def user_that_is_gone_already(s):
     s.delete(stack)
     s.settle()
     s.get(stack.path)
+
+
+@scenario(mixed=True)
+def user_changes_groups_and_roles(s):
+    s.user = 'admin'
+    groups = [s.make('group', s.unique('group'), domain_id='default') for _ in range(2)]
+    name = s.unique('joins')
+
+    def shape(**properties):
+        return template({'u': resource('OS::Keystone::User', name=name, **properties)},
+                        outputs={'groups': {'value': {'get_attr': ['u', 'show']}}})
+    here = {'role': 'member', 'project': s.tenant.project_id}
+    stack = s.create('joins', shape(groups=[groups[0]], roles=[here]))
+    s.settle()
+    for properties in ({'groups': groups, 'roles': [here, {'role': 'reader', 'project': s.tenant.name}]}, {'groups': [groups[1]], 'roles': []},
+                       {'description': 'alone', 'enabled': False}, {'domain': 'Default', 'email': 'x@example.org'}):
+        s.update(stack, shape(**properties))
+        s.settle()
+    s.look(stack)
+    s.delete(stack)
+    s.settle()
