@@ -9,6 +9,7 @@ use crate::settings::Settings;
 
 /// The bus, if a broker takes us.
 pub async fn look(settings: &Settings, report: &mut Report) -> Option<Bus> {
+    try_those_of_notifications(settings, report).await;
     if !try_each(settings, report).await {
         return None;
     }
@@ -77,6 +78,37 @@ async fn try_each(settings: &Settings, report: &mut Report) -> bool {
         }
     }
     any
+}
+
+/// Notifications may go to a bus of their own.
+async fn try_those_of_notifications(settings: &Settings, report: &mut Report) {
+    let notifications = &settings.messaging.notifications;
+    let is_sent = notifications
+        .drivers
+        .iter()
+        .any(|driver| driver.starts_with("messaging"));
+    let Some(url) = notifications.transport_url.as_ref().filter(|_| is_sent) else {
+        return;
+    };
+    let mut options = Options::new(&settings.messaging);
+    options.transport.transport_url = url.clone();
+    let reasons = match try_brokers(options).await {
+        Ok(tried) if tried.iter().any(|(_, outcome)| outcome.is_ok()) => {
+            report.fine(Area::Broker, "a broker for notifications answers");
+            return;
+        }
+        Ok(tried) => tried
+            .into_iter()
+            .filter_map(|(address, outcome)| Some(format!("{address}: {}", outcome.err()?)))
+            .collect(),
+        Err(error) => vec![chain(&error)],
+    };
+    report.problem(
+        Area::Broker,
+        format!("no broker takes notifications: {}", reasons.join(", ")),
+        "those who wait for notifications hear nothing; some thousands are kept, then stacks wait too",
+        "start it, or correct [oslo_messaging_notifications] transport_url",
+    );
 }
 
 async fn try_permissions(bus: &Bus, report: &mut Report) -> Result<(), PublishError> {

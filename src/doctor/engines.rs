@@ -1,6 +1,7 @@
 //! Which engines live, of either kind and of which version.
 
 use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
 
 use chrono::NaiveDateTime;
 use futures_util::future::join_all;
@@ -15,6 +16,9 @@ use crate::rpc::listener::LISTENER_VERSION;
 use crate::rpc::peers::{KIND_MARK, LISTENER_TOPIC};
 use crate::settings::Settings;
 use crate::store::{Service, Store};
+
+/// An engine that is busy may answer later than others wait for it; nobody is called dead for that here.
+const LEAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is known of the engines when they have been asked.
 #[derive(Debug, Default)]
@@ -57,7 +61,12 @@ pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report:
     let now = store.clock().utc_now();
     let ever = services.iter().map(|service| service.engine_id.clone()).collect();
     let engines = ask(settings, services, bus, now).await;
-    judge(&engines, now, report);
+    if bus.is_some() {
+        judge_answers(&engines, report);
+    }
+    for engine in &engines {
+        judge_one(engine, now, report);
+    }
     let lives = |engine: &&Engine| engine.reports || matches!(engine.answer, Answer::Python | Answer::Ours(_));
     Known {
         living: engines
@@ -96,7 +105,7 @@ async fn ask_one(settings: &Settings, client: &RpcClient, engine_id: &str) -> An
     let target = Target::topic(LISTENER_TOPIC, LISTENER_VERSION).server(engine_id);
     let mut context = RequestContext::admin("req-doctor".to_owned()).to_wire();
     context.insert(KIND_MARK.to_owned(), Value::Bool(true));
-    let patience = settings.engine.engine_life_check_timeout;
+    let patience = settings.engine.engine_life_check_timeout.max(LEAST_PATIENCE);
     match client.call(&target, "listening", Map::new(), &context, patience).await {
         Ok(Value::Bool(true)) => Answer::Python,
         Ok(Value::Object(facts)) => match facts.get(KIND_MARK).and_then(Value::as_str) {
@@ -107,7 +116,7 @@ async fn ask_one(settings: &Settings, client: &RpcClient, engine_id: &str) -> An
     }
 }
 
-fn judge(engines: &[Engine], now: NaiveDateTime, report: &mut Report) {
+fn judge_answers(engines: &[Engine], report: &mut Report) {
     let python = engines.iter().filter(|engine| engine.answer == Answer::Python).count();
     let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
     for engine in engines {
@@ -116,14 +125,8 @@ fn judge(engines: &[Engine], now: NaiveDateTime, report: &mut Report) {
         }
     }
     let ours: usize = versions.values().sum();
-    let not_asked = engines.iter().any(|engine| engine.answer == Answer::NotAsked);
-    if !not_asked {
-        judge_number(python, ours, report);
-    }
+    judge_number(python, ours, report);
     judge_versions(&versions, report);
-    for engine in engines {
-        judge_one(engine, now, report);
-    }
 }
 
 fn judge_number(python: usize, ours: usize, report: &mut Report) {
@@ -250,7 +253,7 @@ mod tests {
         let judged = |answers: &[Answer]| {
             let engines: Vec<Engine> = answers.iter().map(|answer| engine(1, answer.clone()).0).collect();
             let mut report = Report::default();
-            judge(&engines, engine(1, Answer::Python).1, &mut report);
+            judge_answers(&engines, &mut report);
             report
         };
         let ours = |version: &str| Answer::Ours(version.to_owned());

@@ -133,14 +133,16 @@ fn where_all_is_well_there_is_nothing_to_do() {
 #[test]
 fn it_leaves_nothing_behind() {
     let place = Place::new("trace");
-    place.visit("", &[]);
-    let durable: Vec<String> = place
-        .queues()
-        .into_iter()
-        .filter(|name| !name.starts_with("reply_"))
-        .collect();
-    assert_eq!(durable, Vec::<String>::new());
-    assert!(place.database.sql("SELECT id FROM service").is_empty());
+    // There is somebody to ask, so that a queue for the answer is needed.
+    place.database.sql(
+        "INSERT INTO service (id, engine_id, host, hostname, `binary`, topic, report_interval, created_at, updated_at) \
+         VALUES ('1', 'silent', 'h', 'h', 'heat-engine', 'engine', 60, '2026-01-01', '2026-01-01')",
+    );
+    let rows = || place.database.sql("SELECT * FROM service");
+    let before = rows();
+    assert!(place.visit("", &[]).has("warning", "engines: engine silent on h"));
+    assert_eq!(place.queues(), Vec::<String>::new());
+    assert_eq!(rows(), before);
 }
 
 #[test]
@@ -185,6 +187,21 @@ fn what_cannot_be_reached_is_told_and_the_rest_is_looked_at() {
     assert!(
         problems[2].starts_with("identity: Keystone does not answer at http://127.0.0.1:1/v3"),
         "{problems:?}"
+    );
+}
+
+#[test]
+fn notifications_have_their_own_brokers_looked_at() {
+    let extra = |url: &str| format!("[oslo_messaging_notifications]\ndriver = messagingv2\ntransport_url = {url}\n");
+    let place = Place::new("notify");
+    let visit = place.visit(&extra("rabbit://u:p@127.0.0.1:1/"), &[]);
+    let wanted = "broker: no broker takes notifications: 127.0.0.1:1: Connection refused";
+    assert!(visit.has("problem", wanted), "{}", visit.report);
+    let visit = place.visit(&extra(&place.vhost.transport_url()), &[]);
+    assert!(
+        visit.has("fine", "broker: a broker for notifications answers"),
+        "{}",
+        visit.report
     );
 }
 
