@@ -1,29 +1,51 @@
 //! Where a plug-in's findings go while it works: the resource's row and its data.
+//!
+//! What a service has made must not be forgotten because the database is away. Nobody else can take the lock from us, who
+//! are alive: so each finding is told for as long as the engine runs.
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 
+use super::engine::Convergence;
+use super::operation::OUTAGE_PAUSE;
 use super::witness::{Step, Watch};
 use crate::identity::crypt::EncryptionKey;
 use crate::resource::failure::Failure;
 use crate::resource::instance::Record;
 use crate::stack::error::StackError;
-use crate::stack::services::Services;
-use crate::store::{ResourceChanges, Store};
+use crate::store::{ResourceChanges, Store, StoreError};
 
 pub(super) struct StoredRecord {
     store: Store,
     key: EncryptionKey,
+    ending: CancellationToken,
     resource_id: i64,
     watch: Watch,
 }
 
 impl StoredRecord {
-    pub fn new(services: &Services, resource_id: i64, watch: Watch) -> Self {
+    pub fn new(engine: &Convergence, resource_id: i64) -> Self {
         Self {
-            store: services.store.clone(),
-            key: services.key.clone(),
+            store: engine.services.store.clone(),
+            key: engine.services.key.clone(),
+            ending: engine.ending.clone(),
             resource_id,
-            watch,
+            watch: engine.watch.clone(),
+        }
+    }
+
+    async fn tell<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, Failure>
+    where
+        F: Future<Output = Result<T, StoreError>>,
+    {
+        loop {
+            match attempt().await.map_err(StackError::from) {
+                Err(error) if error.is_outage() && !self.ending.is_cancelled() => {
+                    tracing::warn!(resource_id = self.resource_id, %error, "what was found waits for the database");
+                    tokio::time::sleep(OUTAGE_PAUSE).await;
+                }
+                outcome => return outcome.map_err(failure),
+            }
         }
     }
 }
@@ -41,10 +63,8 @@ impl Record for StoredRecord {
             ..ResourceChanges::default()
         };
         let swap = self
-            .store
-            .resource_update(self.resource_id, &changes)
-            .await
-            .map_err(failure)?;
+            .tell(|| self.store.resource_update(self.resource_id, &changes))
+            .await?;
         if swap.is_updated() {
             return Ok(());
         }
@@ -55,27 +75,24 @@ impl Record for StoredRecord {
     }
 
     async fn set_data(&self, key: &str, value: &str, redact: bool) -> Result<(), Failure> {
-        if redact {
-            self.watch.tell(|| Step::Secret(value));
-            let encrypted = self.key.encrypt(value).map_err(failure)?;
-            let method = Some(encrypted.method.as_str());
-            self.store
-                .resource_data_set(self.resource_id, key, &encrypted.data, method)
-                .await
-                .map_err(failure)
-        } else {
-            self.store
-                .resource_data_set(self.resource_id, key, value, None)
-                .await
-                .map_err(failure)
-        }
+        let encrypted = match redact {
+            true => {
+                self.watch.tell(|| Step::Secret(value));
+                Some(self.key.encrypt(value).map_err(failure)?)
+            }
+            false => None,
+        };
+        let (value, method) = match &encrypted {
+            Some(encrypted) => (encrypted.data.as_str(), Some(encrypted.method.as_str())),
+            None => (value, None),
+        };
+        self.tell(|| self.store.resource_data_set(self.resource_id, key, value, method))
+            .await
     }
 
     async fn delete_data(&self, key: &str) -> Result<(), Failure> {
-        self.store
-            .resource_data_delete(self.resource_id, key)
-            .await
-            .map_err(failure)?;
+        self.tell(|| self.store.resource_data_delete(self.resource_id, key))
+            .await?;
         Ok(())
     }
 }

@@ -581,7 +581,7 @@ fn instance(
     let stored = Stored {
         physical_id: tracked.row.physical_resource_id.clone(),
         data: readable(services, data)?,
-        record: Arc::new(StoredRecord::new(services, tracked.row.id, engine.watch.clone())),
+        record: Arc::new(StoredRecord::new(engine, tracked.row.id)),
     };
     let properties = tracked.stored_properties.clone().unwrap_or_default();
     let properties = Properties::stored(resource_type.properties, properties);

@@ -21,6 +21,7 @@ rpc_response_timeout = 20
 engine_life_check_timeout = 2
 max_stacks_per_tenant = -1
 stack_action_timeout = 86400
+enable_stack_abandon = false
 [heat_engine_rs]
 recovery_interval = 5
 recovery_patience = 10

@@ -353,6 +353,21 @@ impl TestVhost {
         self.list("bindings")
     }
 
+    /// Sends a frame as it is to one of Heat's topics.
+    pub fn publish(&self, topic: &str, body: &str) {
+        let message = serde_json::json!({
+            "routing_key": topic, "payload": body, "payload_encoding": "string",
+            "properties": {"content_type": "application/json", "content_encoding": "utf-8"},
+        });
+        // By a file: a large body is no argument of a command.
+        let file = std::env::temp_dir().join(format!("publish-{}.json", self.name));
+        std::fs::write(&file, message.to_string()).expect("a place for a file");
+        let path = format!("exchanges/{}/heat/publish", self.name);
+        let answer = Lab::get().management("POST", &path, Some(&format!("@{}", file.display())));
+        std::fs::remove_file(&file).expect("our file");
+        assert_eq!(answer["routed"], true, "{topic}");
+    }
+
     /// Loses every message that waits in a queue.
     pub fn purge(&self, queue: &str) {
         Lab::get().management("DELETE", &format!("queues/{}/{queue}/contents", self.name), None);

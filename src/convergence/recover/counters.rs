@@ -56,6 +56,10 @@ impl RecoveryCounters {
         .map(|(what, counter)| (what, counter.load(Ordering::Relaxed)))
     }
 
+    pub(super) fn all_mended(&self) -> u64 {
+        self.mended().iter().map(|(_, count)| count).sum()
+    }
+
     pub(super) fn count(counter: &AtomicU64) {
         Self::add(counter, 1);
     }

@@ -71,7 +71,15 @@ impl Recovery {
         let events = store.events_newest(stack.id()).await?;
         match self.engine.picture(&stack.row, &points, events.clone()).await? {
             Some(picture) => {
-                for finding in picture.findings(sweep.heard_before, &freed.resources) {
+                let findings = picture.findings(sweep.heard_before, &freed.resources);
+                let is_message =
+                    |finding: &Finding| matches!(finding, Finding::Send(lost) if !picture.is_gone(&lost.node));
+                if self.is_untold(&stack) && findings.iter().any(is_message) {
+                    // What the message said beside the node is told nowhere else.
+                    let reason = format!("Engine went down during stack {}", stack.action());
+                    return self.record_failure(&mut stack, &reason).await;
+                }
+                for finding in findings {
                     self.mend(sweep, &mut stack, &picture, finding).await?;
                 }
                 Ok(())
@@ -94,11 +102,6 @@ impl Recovery {
         finding: Finding,
     ) -> Result<(), StackError> {
         match finding {
-            Finding::Send(_) if self.is_untold(stack) => {
-                // What the message said beside the node is told nowhere else.
-                let reason = format!("Engine went down during stack {}", stack.action());
-                self.record_failure(stack, &reason).await
-            }
             Finding::Send(lost) if picture.is_gone(&lost.node) => self.pass_over(stack, lost).await,
             Finding::Send(lost) => self.send_again(sweep, stack, lost).await,
             Finding::Unheld { resource_id } => self.fail_unheld(stack, resource_id).await,

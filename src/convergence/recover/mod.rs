@@ -40,8 +40,12 @@ use crate::stack::error::StackError;
 use crate::stack::node::Node;
 use crate::store::SweepLock;
 
-/// A sweep takes at most one part in so many of the time, whatever the tables have grown to.
+/// A sweep that finds nothing takes at most one part in so many of the time, whatever the tables have grown to. One that
+/// mends something is worth its time: as much may follow at once, such as a second look at engines that seem to be dead.
 const PAUSES_FOR_EACH_SWEEP: u32 = 20;
+
+/// However long a sweep took, on a machine that was short of time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
 
 /// Messages that one sweep sends, so that it cannot flood the workers.
 const MOST_MESSAGES: usize = 200;
@@ -127,6 +131,7 @@ impl Recovery {
             .random_duration(interval.min(LONGEST_FIRST_PAUSE));
         while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
             let began = Instant::now();
+            let mended = self.counters.all_mended();
             self.engines.waited = Duration::ZERO;
             let Some(swept) = stop.run_until_cancelled(self.sweep()).await else {
                 break;
@@ -136,7 +141,9 @@ impl Recovery {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the sweep broke off");
             }
             let cost = began.elapsed().saturating_sub(self.engines.waited);
-            pause = self.next_pause(interval).max(cost * PAUSES_FOR_EACH_SWEEP);
+            let is_quiet = self.counters.all_mended() == mended && !self.engines.has_suspects();
+            let pauses = if is_quiet { PAUSES_FOR_EACH_SWEEP } else { 1 };
+            pause = self.next_pause(interval).max((cost * pauses).min(LONGEST_PAUSE));
         }
         self.lock.release().await;
     }

@@ -1,7 +1,5 @@
 //! What an operator sees when something is wrong around the engine: little, and clear.
 
-use serde_json::json;
-
 use super::{Directory, PATIENCE, PROGRAM, RunningEngine, program, text};
 use crate::lab::Lab;
 
@@ -30,16 +28,7 @@ impl RunningEngine {
 
     /// Sends a frame as it is to a topic.
     pub fn publish(&self, topic: &str, body: &str) {
-        let message = json!({
-            "routing_key": topic, "payload": body, "payload_encoding": "string",
-            "properties": {"content_type": "application/json", "content_encoding": "utf-8"},
-        });
-        let directory = Directory::new(&format!("publish-{}", self.vhost.name));
-        let file = directory.file("message.json", &message.to_string());
-        let path = format!("exchanges/{}/heat/publish", self.vhost.name);
-        // By a file: a large body is no argument of a command.
-        let answer = Lab::get().management("POST", &path, Some(&format!("@{}", file.display())));
-        assert_eq!(answer["routed"], true, "{topic}");
+        self.vhost.publish(topic, body);
     }
 
     fn resident(&self) -> u64 {

@@ -21,8 +21,10 @@ fn named(site: &Site, prefix: &str) -> BTreeSet<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_with_one_reply_queue_name() {
     let name = format!("it{}", std::process::id());
+    let locks = std::env::temp_dir();
     let managed = format!(
-        "{RESTLESS}\n[oslo_messaging_rabbit]\nuse_queue_manager = true\nhostname = {name}\nprocessname = engine"
+        "{RESTLESS}\n[oslo_concurrency]\nlock_path = {}\n[oslo_messaging_rabbit]\nuse_queue_manager = true\nhostname = {name}\nprocessname = engine",
+        locks.display()
     );
     let site = Site::new("managed", &managed).await;
     let _engines = tokio::join!(site.engine(), site.engine(), site.python_engine());
@@ -52,6 +54,8 @@ async fn no_new_random_names_on_each_reconnect() {
     let _engine = linked.engine().await;
     let site = &linked.site;
     let all = || named(site, "");
+    // The caller has a queue for its answers, too.
+    site.call("list_stacks", json!({})).await;
     let before = all();
     for _ in 0..5 {
         linked.broker.drop_connections();

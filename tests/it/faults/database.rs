@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::convergence::site::{Site, create_arguments};
+use crate::convergence::site::{Site, create_arguments, eventually};
 use crate::convergence::templates::{template, test, test_after};
 
 /// B43: a stack that is updated again and again, with replacements, keeps as many rows as one that was updated once.
@@ -109,5 +109,26 @@ async fn encrypted_text_grows_and_a_wrong_key_gives_rubbish() {
         text.contains("Can not decrypt data with the auth_encryption_key"),
         "{text}"
     );
+    site.close().await;
+}
+
+/// B47: half a surrogate pair, and a number that is none, both of which a Python client can send.
+#[tokio::test(flavor = "multi_thread")]
+async fn text_the_database_cannot_hold() {
+    let site = Site::new("unheld", "").await;
+    let _engine = site.engine().await;
+    let resources = json!({"a": test(json!({"value": "HALF"})), "b": test(json!({"value": "NONE"}))});
+    let arguments = create_arguments("unheld", template(resources), json!({}));
+    site.cast_text("create_stack", arguments, |text| {
+        text.replace("HALF", "\\ud83d").replace("\"NONE\"", "NaN")
+    });
+    eventually("the stack is there", || async { site.find("unheld").await.is_some() }).await;
+    let stack = site.find("unheld").await.expect("a stack");
+    site.until_settled(&stack, "CREATE_COMPLETE").await;
+    let kept = "SELECT CONCAT(r.name, d.value) FROM resource_data d JOIN resource r ON r.id = d.resource_id \
+                WHERE d.`key` = 'value' ORDER BY r.name";
+    assert_eq!(site.texts(kept).await, ["a\u{fffd}", "btest_string"]);
+    site.delete(&stack).await;
+    site.until_settled(&stack, "gone").await;
     site.close().await;
 }
