@@ -142,16 +142,20 @@ def yaql(expression, **data):
 
 @scenario(mixed=True)
 def expressions(s):
-    """YAQL over parameters and attributes: in properties, in a condition and in outputs, before and after an update."""
+    """YAQL over parameters and attributes: in properties, in a condition and in outputs, before and after an update.
+
+    While nothing is made, attributes are null, also for expressions."""
     def ours(numbers):
         numbers_of_source = {'get_attr': ['source', 'value']}
         return template(
             {'source': resource('OS::Heat::Value', type='json', value={'numbers': {'get_param': 'numbers'}, 'of': 'source'}),
              'sorted': resource('OS::Heat::Value', type='json', value=yaql(
-                 '$.data.all.numbers.select(int($)).where($ > 1).orderBy($)', all=numbers_of_source)),
+                 '{sorted => coalesce($.data.all, {}).get(numbers, []).select(int($)).where($ > 1).orderBy($)}',
+                 all=numbers_of_source)),
              'dict': resource('OS::Heat::Value', type='json', value=yaql(
-                 'dict($.data.all.numbers.select([$, int($) * 2.5]))', all=numbers_of_source)),
-             'many': dict(test_resource(value=yaql('str($.data.all.keys().orderBy($).toList())', all=numbers_of_source)),
+                 'dict(coalesce($.data.all, {}).get(numbers, []).select([$, int($) * 2.5]))', all=numbers_of_source)),
+             'many': dict(test_resource(value=yaql(
+                 'str(coalesce($.data.all, {}).keys().orderBy($).toList())', all=numbers_of_source)),
                           condition='many')},
             parameters={'numbers': {'type': 'comma_delimited_list', 'default': numbers}},
             conditions={'many': {'equals': [yaql('$.data.p.len() > 2', p={'get_param': 'numbers'}), True]}},
