@@ -1,13 +1,13 @@
 //! Locks of engines that are gone.
 
 use super::engine::Convergence;
+use super::state_write::{StateWrite, write_state};
 use super::tracked::Tracked;
 use crate::plugins;
 use crate::resource::attributes::AttributeCache;
 use crate::resource::state::{Action, Status};
 use crate::stack::Stack;
 use crate::stack::error::StackError;
-use crate::stack::state::event_limits;
 use crate::store::{Deleted, ExpectedResource, LoadedResource, ResourceChanges, Scope, Swap};
 
 /// The reason of a resource whose worker died; both engines write it.
@@ -35,22 +35,14 @@ impl Convergence {
             atomic_key,
             engine_id: holder.map(str::to_owned),
         };
-        let event = tracked.event(&self.services, tracked.action, Status::Failed, &reason);
-        let arguments = (tracked.row.id, expected, changes, event, event_limits(&self.services));
-        let swap = self
-            .services
-            .store
-            .transaction(arguments, |session, (id, expected, changes, event, limits)| {
-                Box::pin(async move {
-                    let swap = session.resource_swap(*id, expected, changes).await?;
-                    match swap.is_updated() {
-                        true => session.event_create_limited(event, *limits).await?,
-                        false => session.abandon(),
-                    }
-                    Ok(swap)
-                })
-            })
-            .await?;
+        let write = StateWrite {
+            resource_id: tracked.row.id,
+            expected,
+            changes,
+            properties: None,
+            event: Some(tracked.event(&self.services, tracked.action, Status::Failed, &reason)),
+        };
+        let (swap, _) = write_state(&self.services, write).await?;
         if swap.is_updated() {
             tracing::warn!(
                 resource = tracked.row.name,

@@ -22,6 +22,7 @@ mod record;
 pub mod recover;
 pub mod request;
 pub mod running;
+mod state_write;
 mod subject;
 pub mod survey;
 mod sync_point;

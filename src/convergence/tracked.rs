@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::error::CheckEnd;
 use super::held::Held;
+use super::state_write::{StateWrite, write_state};
 use crate::python::dumps;
 use crate::resource::attributes::AttributeCache;
 use crate::resource::instance::physical_name;
@@ -70,16 +71,6 @@ fn work_of(row: &Resource) -> Work {
         row.current_template_id,
         row.updated_at,
     )
-}
-
-/// What a change of state writes beside the state.
-#[derive(Debug)]
-struct StateWrite {
-    resource_id: i64,
-    expected: ExpectedResource,
-    changes: ResourceChanges,
-    properties: Option<PropertiesData>,
-    event: Option<NewEvent>,
 }
 
 impl Tracked {
@@ -148,8 +139,7 @@ impl Tracked {
             properties: self.properties_to_store(services)?,
             event,
         };
-        let outcome = write_state(services, write).await;
-        match outcome {
+        match write_state(services, write).await {
             Ok((Swap::Updated, properties_id)) => {
                 self.row.atomic_key = Some(next_atomic_key(self.row.atomic_key));
                 if let Some(id) = properties_id {
@@ -183,7 +173,7 @@ impl Tracked {
             }
             Err(error) => {
                 (self.action, self.status, self.row.status_reason) = before;
-                Err(error)
+                Err(error.into())
             }
         }
     }
@@ -334,38 +324,6 @@ impl Tracked {
             )
         })
     }
-}
-
-async fn write_state(services: &Services, write: StateWrite) -> Result<(Swap, Option<i64>), CheckEnd> {
-    let limits = event_limits(services);
-    let outcome = services
-        .store
-        .transaction((write, limits), |session, (write, limits)| {
-            Box::pin(async move {
-                let mut changes = write.changes.clone();
-                let mut event = write.event.clone();
-                let mut properties_id = None;
-                if let Some(properties) = &write.properties {
-                    let id = session.properties_data_create(properties).await?;
-                    properties_id = Some(id);
-                    changes.rsrc_prop_data_id = Some(Some(id));
-                    if let Some(event) = &mut event {
-                        event.rsrc_prop_data_id = Some(id);
-                    }
-                }
-                let swap = session
-                    .resource_swap(write.resource_id, &write.expected, &changes)
-                    .await?;
-                if !swap.is_updated() {
-                    session.abandon();
-                } else if let Some(event) = &event {
-                    session.event_create_limited(event, *limits).await?;
-                }
-                Ok((swap, properties_id))
-            })
-        })
-        .await?;
-    Ok(outcome)
 }
 
 fn highest_first(ids: &[i64]) -> Vec<i64> {

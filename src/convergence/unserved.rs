@@ -2,12 +2,12 @@
 
 use super::engine::Convergence;
 use super::request::CheckRequest;
+use super::state_write::{StateWrite, write_state};
 use crate::identity::RequestContext;
 use crate::resource::failure::Failure;
 use crate::resource::state::{Action, Status};
 use crate::stack::Stack;
 use crate::stack::error::StackError;
-use crate::stack::state::event_limits;
 use crate::store::{Deleted, ExpectedResource, NewEvent, ResourceChanges, Scope};
 
 impl Convergence {
@@ -61,21 +61,14 @@ impl Convergence {
                 .map(|resource| resource.resource_type.clone()),
             ..NewEvent::default()
         };
-        let expected = ExpectedResource::unlocked(row.atomic_key);
-        let arguments = (resource_id, expected, changes, event, event_limits(services));
-        let swap = services
-            .store
-            .transaction(arguments, |session, (id, expected, changes, event, limits)| {
-                Box::pin(async move {
-                    let swap = session.resource_swap(*id, expected, changes).await?;
-                    match swap.is_updated() {
-                        true => session.event_create_limited(event, *limits).await?,
-                        false => session.abandon(),
-                    }
-                    Ok(swap)
-                })
-            })
-            .await?;
+        let write = StateWrite {
+            resource_id,
+            expected: ExpectedResource::unlocked(row.atomic_key),
+            changes,
+            properties: None,
+            event: Some(event),
+        };
+        let (swap, _) = write_state(services, write).await?;
         if swap.is_updated() {
             self.mark_failed(context, &mut stack, &format!("Resource {action} failed: {reason}"))
                 .await?;

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use super::error::PythonError;
 use super::regex::{RegexError, build, translated};
+use super::text::control_character;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct PatternFlags {
@@ -216,7 +217,7 @@ impl TemplateReader<'_> {
                 }
                 '1'..='9' => self.numbered_group(escaped, start, &mut literal)?,
                 'a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '\\' => {
-                    literal.push(control_character(escaped));
+                    literal.push(control_character(escaped).unwrap_or(escaped));
                     None
                 }
                 other if other.is_ascii_alphabetic() => {
@@ -339,19 +340,6 @@ impl TemplateReader<'_> {
                 let number = if number.is_empty() { "0" } else { number };
                 pattern_error(format!("invalid group reference {number} at position {position}"))
             })
-    }
-}
-
-fn control_character(letter: char) -> char {
-    match letter {
-        'a' => '\x07',
-        'b' => '\x08',
-        'f' => '\x0c',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'v' => '\x0b',
-        other => other,
     }
 }
 

@@ -5,6 +5,20 @@ pub fn is_blank(character: char) -> bool {
     character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
 }
 
+/// The control character that Python writes as a backslash and this letter, in texts and in patterns.
+pub fn control_character(letter: char) -> Option<char> {
+    Some(match letter {
+        'a' => '\x07',
+        'b' => '\x08',
+        'f' => '\x0c',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'v' => '\x0b',
+        _ => return None,
+    })
+}
+
 /// `str.strip()`.
 pub fn trim(text: &str) -> &str {
     text.trim_matches(is_blank)

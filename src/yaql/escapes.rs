@@ -3,6 +3,7 @@
 
 use super::error::Error;
 use crate::python::PythonError;
+use crate::python::text::control_character;
 
 pub(super) fn decoded(text: &str) -> Result<String, Error> {
     let mut decoded = String::with_capacity(text.len());
@@ -27,19 +28,15 @@ fn escape(after: &str) -> Result<Option<(char, usize)>, Error> {
     let Some(letter) = after.chars().next() else {
         return Ok(None);
     };
-    let simple = match letter {
-        'a' => '\x07',
-        'b' => '\x08',
-        'f' => '\x0c',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        'v' => '\x0b',
-        '\\' | '\'' | '"' => letter,
-        'x' => return hexadecimal(after, 2, "\\xXX"),
-        'u' => return hexadecimal(after, 4, "\\uXXXX"),
-        'U' => return hexadecimal(after, 8, "\\UXXXXXXXX"),
-        'N' => return named(after),
+    if let Some(character) = control_character(letter) {
+        return Ok(Some((character, 1)));
+    }
+    match letter {
+        '\\' | '\'' | '"' => Ok(Some((letter, 1))),
+        'x' => hexadecimal(after, 2, "\\xXX"),
+        'u' => hexadecimal(after, 4, "\\uXXXX"),
+        'U' => hexadecimal(after, 8, "\\UXXXXXXXX"),
+        'N' => named(after),
         '0'..='7' => {
             let length = after
                 .bytes()
@@ -47,11 +44,10 @@ fn escape(after: &str) -> Result<Option<(char, usize)>, Error> {
                 .take_while(|byte| (b'0'..=b'7').contains(byte))
                 .count();
             let code = u32::from_str_radix(&after[..length], 8).ok().and_then(char::from_u32);
-            return Ok(code.map(|character| (character, length)));
+            Ok(code.map(|character| (character, length)))
         }
-        _ => return Ok(None),
-    };
-    Ok(Some((simple, 1)))
+        _ => Ok(None),
+    }
 }
 
 /// A lone surrogate has no place in our texts: it becomes the replacement character.

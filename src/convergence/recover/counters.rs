@@ -13,6 +13,8 @@ pub struct RecoveryCounters {
     pub locks_freed: AtomicU64,
     /// `check_resource` messages that were sent again.
     pub messages_sent_again: AtomicU64,
+    /// Nodes without a row of which nobody had told.
+    pub nodes_passed_over: AtomicU64,
     /// Traversals whose start had broken off.
     pub starts_begun_again: AtomicU64,
     /// Stacks that were marked as complete or failed because whoever knew had not come to it.
@@ -37,11 +39,12 @@ pub struct RecoveryCounters {
 
 impl RecoveryCounters {
     /// Everything but the sweeps themselves, by the name under which it is told.
-    pub fn mended(&self) -> [(&'static str, u64); 13] {
+    pub fn mended(&self) -> [(&'static str, u64); 14] {
         [
             ("dead_engine", &self.dead_engines),
             ("lock", &self.locks_freed),
             ("message", &self.messages_sent_again),
+            ("gone_node", &self.nodes_passed_over),
             ("start", &self.starts_begun_again),
             ("end", &self.ends_recorded),
             ("timeout", &self.timeouts),

@@ -184,7 +184,7 @@ impl Recovery {
         let context = self.context_for(stack).await?;
         let request = lost.into_request(stack.traversal().to_owned());
         self.engine.pass_over_gone(&context, &request).await?;
-        RecoveryCounters::count(&self.counters.messages_sent_again);
+        RecoveryCounters::count(&self.counters.nodes_passed_over);
         Ok(())
     }
 

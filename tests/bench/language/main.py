@@ -1,12 +1,12 @@
 """Times the template language of Heat and ours on the same templates, and prints a table. `run` starts it."""
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import time
 
 import oracle
+import ours
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 SUFFIXES = ('.yaml', '.template')
@@ -18,14 +18,6 @@ def arguments():
     parser.add_argument('--rounds', type=int, default=5, help='the fastest counts')
     parser.add_argument('--ours', metavar='PATH', help='our side, if built already (cargo build --release --example language_bench)')
     return parser.parse_args()
-
-
-def our_side(path):
-    if path:
-        return path
-    subprocess.run(['cargo', 'build', '--release', '--quiet', '--example', 'language_bench'], cwd=ROOT, check=True)
-    target = pathlib.Path(os.environ.get('CARGO_TARGET_DIR', ROOT / 'target'))
-    return target / 'release' / 'examples' / 'language_bench'
 
 
 def corpus(directories):
@@ -98,12 +90,12 @@ def main():
     catalogue = expressions()
     cases['%d YAQL expressions: read, evaluate' % len(catalogue)] = {'kind': 'yaql', 'texts': catalogue}
     request = json.dumps({'rounds': options.rounds, 'cases': cases})
-    ours = json.loads(subprocess.run([our_side(options.ours)], input=request, text=True, check=True, stdout=subprocess.PIPE).stdout)
+    our_figures = json.loads(subprocess.run([ours.example('language_bench', options.ours)], input=request, text=True, check=True, stdout=subprocess.PIPE).stdout)
     print('| case | Python (ms) | ours (ms) | times faster |')
     print('| --- | ---: | ---: | ---: |')
     for name, case in cases.items():
         theirs = fastest(options.rounds, oracle.work(case['kind'], case['texts']))
-        print('| %s | %.1f | %.2f | %.0f |' % (name, theirs * 1000, ours[name] * 1000, theirs / ours[name]))
+        print('| %s | %.1f | %.2f | %.0f |' % (name, theirs * 1000, our_figures[name] * 1000, theirs / our_figures[name]))
 
 
 if __name__ == '__main__':

@@ -10,9 +10,9 @@ import sys
 import corpus
 import generate
 import oracle
+import ours
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent.parent
 BATCH = 200
 KINDS = ('equal', 'agreed', 'other words', 'different')
 # Of random nonsense it counts that both sides refuse it.
@@ -32,14 +32,6 @@ def arguments():
     parser.add_argument('--probe', metavar='PATH', default=os.environ.get('HEAT_LANGUAGE_PROBE'),
                         help='our side, if built already (cargo build --release --example language_probe)')
     return parser.parse_args()
-
-
-def our_side(path):
-    if path:
-        return path
-    subprocess.run(['cargo', 'build', '--release', '--quiet', '--example', 'language_probe'], cwd=ROOT, check=True)
-    target = pathlib.Path(os.environ.get('CARGO_TARGET_DIR', ROOT / 'target'))
-    return target / 'release' / 'examples' / 'language_probe'
 
 
 def families(options):
@@ -110,7 +102,7 @@ def main():
         for family, count in sorted(counts.items()):
             print('%-24s %d' % (family, count))
         return 0
-    probe_path = our_side(options.probe)
+    probe_path = ours.example('language_probe', options.probe)
     summary = Summary(options.show)
     for batch in batches(chosen(options)):
         answered = [oracle.answer(probe) for _, probe in batch]
