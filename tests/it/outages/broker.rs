@@ -26,9 +26,7 @@ async fn a_broker_that_is_away_for_a_while() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_are_closed_again_and_again() {
-    // What is lost between two connections is found by the sweep, here within the patience of a test.
-    let sweeps = "[heat_engine_rs]\nrecovery_interval = 1\nrecovery_patience = 2";
-    let linked = LinkedSite::new("mq_kill", sweeps).await;
+    let linked = LinkedSite::new("mq_kill", "").await;
     let engine = linked.engine().await;
     live_through(&linked, &engine, || async {
         for _ in 0..10 {
