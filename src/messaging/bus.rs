@@ -160,7 +160,7 @@ impl Bus {
     pub(super) async fn delete_own_queue(&self, name: &str) {
         let live = self.shared.consuming.state().borrow().live.clone();
         if let Some(live) = live
-            && let Err(error) = declare::delete_own_queue(&live, name).await
+            && let Err(error) = live.answered(declare::delete_own_queue(&live, name)).await
         {
             tracing::debug!(queue = name, %error, "left a queue behind");
         }

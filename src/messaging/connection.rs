@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use lapin::tcp::RustlsConnector;
-use lapin::{Connection, Event};
+use lapin::{Connection, ConnectionState, ErrorKind, Event};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +52,7 @@ pub(super) struct Live {
     /// Tells connections apart; it grows.
     generation: u64,
     broker: String,
+    over: CancellationToken,
     /// What was declared through this connection; declaring it once is enough.
     declared: Mutex<HashSet<String>>,
 }
@@ -59,6 +60,23 @@ pub(super) struct Live {
 impl Live {
     pub(super) async fn channel(&self) -> lapin::Result<lapin::Channel> {
         self.connection.create_channel().await
+    }
+
+    /// What the broker answers, for as long as the connection lasts: lapin may leave for ever unanswered what was asked in the
+    /// moment in which the connection broke.
+    pub(super) async fn answered<T, E: From<lapin::Error>>(
+        &self,
+        asking: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let answer = self.over.run_until_cancelled(asking).await;
+        answer.unwrap_or_else(|| {
+            Err(lapin::Error::from(ErrorKind::InvalidConnectionState(ConnectionState::Closed)).into())
+        })
+    }
+
+    /// Is cancelled when the connection is lost.
+    pub(super) fn over(&self) -> &CancellationToken {
+        &self.over
     }
 
     pub(super) fn generation(&self) -> u64 {
@@ -200,8 +218,10 @@ impl Supervisor {
             self.state.send_replace(LinkState::default());
             let Some(reason) = lost else {
                 let _ = live.connection.close(200, "OK".into()).await;
+                live.over.cancel();
                 return;
             };
+            live.over.cancel();
             let reason = reason.unwrap_or_else(|| "it was closed".to_owned());
             if self.told.is_news(&format!("lost {}", live.broker)) {
                 tracing::warn!(broker = live.broker, reason, "lost the connection to the broker");
@@ -228,6 +248,7 @@ impl Supervisor {
                             connection,
                             generation,
                             broker: broker.address(),
+                            over: CancellationToken::new(),
                             declared: Mutex::default(),
                         };
                     }

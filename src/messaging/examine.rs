@@ -78,12 +78,13 @@ impl Bus {
     /// Compares a queue of a topic with what the options ask for. A queue that is not there is not made.
     pub async fn examine_queue(&self, name: &str) -> Result<QueueFit, PublishError> {
         let live = self.live_to_examine().await?;
-        match queue_state(&live, name).await {
+        match live.answered(queue_state(&live, name)).await {
             Ok(None) => return Ok(QueueFit::Missing),
             Ok(Some(_)) => {}
             Err(error) => return Ok(QueueFit::Differs(told(error))),
         }
-        match try_queue(&live, &self.shared.topology.topic_queue(name)).await {
+        let queue = self.shared.topology.topic_queue(name);
+        match live.answered(try_queue(&live, &queue)).await {
             Ok(()) => Ok(QueueFit::Fits),
             Err(error) => Ok(QueueFit::Differs(told(error))),
         }
@@ -96,22 +97,19 @@ impl Bus {
         let mut refusals = Vec::new();
         for permission in [Permission::Configure, Permission::Write, Permission::Read] {
             // A refusal closes the channel.
-            let tried = match live.channel().await {
-                Ok(channel) => try_permission(&channel, permission, &name).await,
-                Err(error) => Err(error.into()),
-            };
-            if let Err(error) = tried {
+            let trying = async { try_permission(&live.channel().await?, permission, &name).await };
+            if let Err(error) = live.answered(trying).await {
                 refusals.push((permission, told(error)));
                 if permission == Permission::Configure {
                     break;
                 }
             }
         }
-        if let Ok(channel) = live.channel().await {
-            let _ = channel
-                .queue_delete(name.as_str().into(), QueueDeleteOptions::default())
-                .await;
-        }
+        let tidying = async {
+            let options = QueueDeleteOptions::default();
+            live.channel().await?.queue_delete(name.as_str().into(), options).await
+        };
+        let _ = live.answered(tidying).await;
         Ok(refusals)
     }
 

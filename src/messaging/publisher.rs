@@ -193,7 +193,7 @@ impl Publisher {
         loop {
             let live = self.link.unblocked().await.map_err(|_| PublishError::Closed)?;
             let permit = self.permits.acquire().await.map_err(|_| PublishError::Closed)?;
-            let sent = self.attempt(&live, frame).await;
+            let sent = live.answered(self.attempt(&live, frame)).await;
             drop(permit);
             match sent {
                 Ok(()) => return Ok(()),
@@ -269,7 +269,7 @@ impl Publisher {
         let asking = async {
             loop {
                 let live = self.link.live().await.map_err(|_| PublishError::Closed)?;
-                match declare::queue_state(&live, name).await {
+                match live.answered(declare::queue_state(&live, name)).await {
                     Ok(state) => return Ok(state),
                     Err(DeclareError::NameTooLong) => return Err(PublishError::NameTooLong),
                     Err(DeclareError::Broker(error)) => {
@@ -292,7 +292,7 @@ impl Publisher {
     pub(super) async fn delete_idle_queue(&self, name: &str) -> Result<bool, PublishError> {
         loop {
             let live = self.link.live().await.map_err(|_| PublishError::Closed)?;
-            match declare::delete_idle_queue(&live, name).await {
+            match live.answered(declare::delete_idle_queue(&live, name)).await {
                 Ok(deleted) => return Ok(deleted),
                 Err(DeclareError::NameTooLong) => return Err(PublishError::NameTooLong),
                 Err(DeclareError::Broker(error)) => {

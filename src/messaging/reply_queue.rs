@@ -122,7 +122,7 @@ impl Reader {
 
     async fn read_for_ever(&self) {
         while let Ok(live) = self.link.live().await {
-            match self.read(&live).await {
+            match live.answered(self.read(&live)).await {
                 Err(error) if live.is_up() => tracing::warn!(
                     queue = self.queue.name,
                     error = &error as &dyn std::error::Error,

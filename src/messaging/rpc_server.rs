@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use lapin::message::Delivery;
-use lapin::options::{BasicCancelOptions, BasicConsumeOptions, BasicNackOptions, BasicQosOptions};
+use lapin::options::{BasicCancelOptions, BasicConsumeOptions, BasicQosOptions};
 use lapin::{Channel, Consumer};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
@@ -29,7 +29,7 @@ use super::measure;
 use super::pulse::{Attempt, Pulse};
 use super::replies::Replies;
 use super::request::{Answer, Dispatch, Frame, Incoming, Request};
-use super::settlement::{Admission, Ending, Ledger, Settlement, Verdict};
+use super::settlement::{Admission, Arrival, Ending, Ledger, Settlement, Verdict};
 use super::topology::QueueDeclaration;
 use super::version;
 
@@ -239,23 +239,18 @@ impl QueueReader {
 
     /// Consumes for as long as the connection lasts.
     async fn consume(&self, live: &Live) -> Result<(), DeclareError> {
-        let channel = live.channel().await?;
-        let prefetch = self.shared.options.prefetch;
-        if prefetch > 0 {
-            channel.basic_qos(prefetch, BasicQosOptions::default()).await?;
-        }
+        let channel = live.answered(self.channel(live)).await?;
         while live.is_up() && channel.status().connected() {
             self.attempt.begins();
-            declare_queue(live, &self.queue).await?;
-            let consumer = self.subscribe(&channel).await?;
+            let consumer = live.answered(self.subscribe(live, &channel)).await?;
             self.attempt.is_over();
             self.subscribed.send_modify(|count| *count += 1);
-            let stopped = self.take_deliveries(&channel, consumer).await;
+            let stopped = self.take_deliveries(live, &channel, consumer).await;
             self.subscribed.send_modify(|count| *count -= 1);
             if stopped {
                 // Requests that are still running are acknowledged through this channel.
                 self.shared.closed.cancelled().await;
-                let _ = channel.close(200, "OK".into()).await;
+                let _ = live.answered(channel.close(200, "OK".into())).await;
                 return Ok(());
             }
             // The broker has cancelled us: the queue was deleted, or its node is gone. The channel is as good as before.
@@ -270,7 +265,17 @@ impl QueueReader {
         Ok(())
     }
 
-    async fn subscribe(&self, channel: &Channel) -> Result<Consumer, DeclareError> {
+    async fn channel(&self, live: &Live) -> lapin::Result<Channel> {
+        let channel = live.channel().await?;
+        let prefetch = self.shared.options.prefetch;
+        if prefetch > 0 {
+            channel.basic_qos(prefetch, BasicQosOptions::default()).await?;
+        }
+        Ok(channel)
+    }
+
+    async fn subscribe(&self, live: &Live, channel: &Channel) -> Result<Consumer, DeclareError> {
+        declare_queue(live, &self.queue).await?;
         let arguments = table(&self.shared.bus.shared.topology.consumer_arguments());
         let tag = self.tag.to_string().as_str().into();
         let consumer = channel.basic_consume(short(&self.queue.name)?, tag, BasicConsumeOptions::default(), arguments);
@@ -278,14 +283,15 @@ impl QueueReader {
     }
 
     /// Starts a task for each delivery; whether it was told to stop, or the subscription ended by itself.
-    async fn take_deliveries(&self, channel: &Channel, mut consumer: Consumer) -> bool {
+    async fn take_deliveries(&self, live: &Live, channel: &Channel, mut consumer: Consumer) -> bool {
         loop {
             let next = tokio::select! {
                 biased;
                 () = self.shared.stopped.cancelled() => {
-                    self.unsubscribe(channel, consumer).await;
+                    live.over().run_until_cancelled(self.unsubscribe(live, channel, consumer)).await;
                     return true;
                 }
+                () = live.over().cancelled() => return false,
                 next = consumer.next() => next,
             };
             let delivery = match next {
@@ -301,37 +307,28 @@ impl QueueReader {
                 place = self.places.clone().acquire_owned() => {
                     let Ok(place) = place else { return true };
                     measure::waited(&self.shared.options.topic, delivered.elapsed());
-                    self.shared.requests.spawn(handle(self.shared.clone(), delivery, place));
+                    let arrival = Arrival::of(&delivery, live);
+                    self.shared.requests.spawn(handle(self.shared.clone(), delivery, arrival, place));
                 }
-                () = self.shared.stopped.cancelled() => give_back(&delivery).await,
+                () = self.shared.stopped.cancelled() => Arrival::of(&delivery, live).settle(Verdict::Requeued).await,
             }
         }
     }
 
-    async fn unsubscribe(&self, channel: &Channel, mut consumer: Consumer) {
+    async fn unsubscribe(&self, live: &Live, channel: &Channel, mut consumer: Consumer) {
         let tag = self.tag.to_string().as_str().into();
         if let Err(error) = channel.basic_cancel(tag, BasicCancelOptions::default()).await {
             tracing::debug!(queue = self.queue.name, %error, "the subscription was gone already");
         }
         while let Some(Ok(delivery)) = consumer.next().await {
-            give_back(&delivery).await;
+            Arrival::of(&delivery, live).settle(Verdict::Requeued).await;
         }
     }
 }
 
-async fn give_back(delivery: &Delivery) {
-    let options = BasicNackOptions {
-        requeue: true,
-        multiple: false,
-    };
-    if let Err(error) = delivery.acker.nack(options).await {
-        tracing::debug!(%error, "the broker takes a delivery back by itself: the connection is gone");
-    }
-}
-
 /// One delivery from its arrival to its reply.
-async fn handle(shared: Arc<Shared>, mut delivery: Delivery, place: OwnedSemaphorePermit) {
-    let settlement = Settlement::new(delivery.acker.clone());
+async fn handle(shared: Arc<Shared>, mut delivery: Delivery, arrival: Arrival, place: OwnedSemaphorePermit) {
+    let settlement = Settlement::new(arrival.clone());
     let Some(incoming) = read(&shared, &mut delivery, &settlement).await else {
         return;
     };
@@ -340,7 +337,7 @@ async fn handle(shared: Arc<Shared>, mut delivery: Delivery, place: OwnedSemapho
         .as_deref()
         .map(|id| handover::request_key(id, &delivery.properties));
     if let Some(unique_id) = &unique_id {
-        match shared.ledger.admit(unique_id, &delivery.acker, &settlement) {
+        match shared.ledger.admit(unique_id, &arrival, &settlement) {
             Admission::New => {}
             Admission::Running => {
                 tracing::info!(

@@ -9,7 +9,11 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapin::Acker;
+use lapin::message::Delivery;
 use lapin::options::{BasicAckOptions, BasicNackOptions};
+use tokio_util::sync::CancellationToken;
+
+use super::connection::Live;
 
 /// Finished requests that are remembered.
 const REMEMBERED: usize = 4096;
@@ -20,20 +24,59 @@ pub(super) enum Verdict {
     Requeued,
 }
 
+/// One delivery, as far as it is to be settled.
+#[derive(Clone, Debug)]
+pub(super) struct Arrival {
+    acker: Acker,
+    connection_over: CancellationToken,
+}
+
+impl Arrival {
+    pub(super) fn of(delivery: &Delivery, live: &Live) -> Self {
+        Self {
+            acker: delivery.acker.clone(),
+            connection_over: live.over().clone(),
+        }
+    }
+
+    pub(super) async fn settle(&self, verdict: Verdict) {
+        let sending = async {
+            match verdict {
+                Verdict::Acknowledged => self.acker.ack(BasicAckOptions::default()).await,
+                Verdict::Requeued => {
+                    let options = BasicNackOptions {
+                        requeue: true,
+                        multiple: false,
+                    };
+                    self.acker.nack(options).await
+                }
+            }
+        };
+        // The broker brings the message again; the ledger knows it then.
+        match self.connection_over.run_until_cancelled(sending).await {
+            Some(Ok(_)) => {}
+            Some(Err(error)) => {
+                tracing::debug!(%error, ?verdict, "could not settle a delivery: its connection is gone")
+            }
+            None => tracing::debug!(?verdict, "could not settle a delivery: its connection is gone"),
+        }
+    }
+}
+
 /// The deliveries of one request, and what is to become of them.
 #[derive(Debug)]
 pub(super) struct Settlement(Mutex<Deliveries>);
 
 #[derive(Debug)]
 struct Deliveries {
-    ackers: Vec<Acker>,
+    arrivals: Vec<Arrival>,
     verdict: Option<Verdict>,
 }
 
 impl Settlement {
-    pub(super) fn new(acker: Acker) -> Arc<Self> {
+    pub(super) fn new(arrival: Arrival) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Deliveries {
-            ackers: vec![acker],
+            arrivals: vec![arrival],
             verdict: None,
         })))
     }
@@ -52,47 +95,30 @@ impl Settlement {
 
     /// The first verdict stands.
     async fn settle(&self, verdict: Verdict) {
-        let ackers = {
+        let arrivals = {
             let mut deliveries = self.deliveries();
             if deliveries.verdict.is_some() {
                 return;
             }
             deliveries.verdict = Some(verdict);
-            std::mem::take(&mut deliveries.ackers)
+            std::mem::take(&mut deliveries.arrivals)
         };
-        for acker in ackers {
-            send_verdict(&acker, verdict).await;
+        for arrival in arrivals {
+            arrival.settle(verdict).await;
         }
     }
 
     /// Takes in another delivery of the same request, unless that one is settled.
-    fn adopt(&self, acker: &Acker) -> Option<Verdict> {
+    fn adopt(&self, arrival: &Arrival) -> Option<Verdict> {
         let mut deliveries = self.deliveries();
         if deliveries.verdict.is_none() {
-            deliveries.ackers.push(acker.clone());
+            deliveries.arrivals.push(arrival.clone());
         }
         deliveries.verdict
     }
 
     fn deliveries(&self) -> MutexGuard<'_, Deliveries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-async fn send_verdict(acker: &Acker, verdict: Verdict) {
-    let sent = match verdict {
-        Verdict::Acknowledged => acker.ack(BasicAckOptions::default()).await,
-        Verdict::Requeued => {
-            let options = BasicNackOptions {
-                requeue: true,
-                multiple: false,
-            };
-            acker.nack(options).await
-        }
-    };
-    // The broker brings the message again; the ledger knows it then.
-    if let Err(error) = sent {
-        tracing::debug!(%error, ?verdict, "could not settle a delivery: its connection is gone");
     }
 }
 
@@ -125,13 +151,13 @@ pub(super) enum Ending {
 }
 
 impl Ledger {
-    pub(super) fn admit(&self, unique_id: &str, acker: &Acker, settlement: &Arc<Settlement>) -> Admission {
+    pub(super) fn admit(&self, unique_id: &str, arrival: &Arrival, settlement: &Arc<Settlement>) -> Admission {
         let mut entries = self.entries();
         if entries.finished.contains(unique_id) {
             return Admission::Finished;
         }
         if let Some(running) = entries.running.get(unique_id) {
-            match running.adopt(acker) {
+            match running.adopt(arrival) {
                 None => return Admission::Running,
                 Some(Verdict::Acknowledged) => return Admission::Finished,
                 // Given back, and here it is again.
@@ -188,15 +214,17 @@ impl Memory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lapin::message::Delivery;
 
-    fn acker(tag: u64) -> Acker {
-        Delivery::mock(tag, "".into(), "".into(), false, Vec::new()).acker
+    fn arrival(tag: u64) -> Arrival {
+        Arrival {
+            acker: Delivery::mock(tag, "".into(), "".into(), false, Vec::new()).acker,
+            connection_over: CancellationToken::new(),
+        }
     }
 
     #[tokio::test]
     async fn a_second_delivery_is_settled_with_the_first() {
-        let (ledger, first, second) = (Ledger::default(), acker(1), acker(2));
+        let (ledger, first, second) = (Ledger::default(), arrival(1), arrival(2));
         let settlement = Settlement::new(first.clone());
         assert_eq!(ledger.admit("id", &first, &settlement), Admission::New);
         assert_eq!(
@@ -204,12 +232,12 @@ mod tests {
             Admission::Running
         );
         settlement.acknowledge().await;
-        assert!(!first.usable() && !second.usable());
+        assert!(!first.acker.usable() && !second.acker.usable());
     }
 
     #[tokio::test]
     async fn what_was_done_is_not_done_again() {
-        let (ledger, delivery) = (Ledger::default(), acker(1));
+        let (ledger, delivery) = (Ledger::default(), arrival(1));
         let settlement = Settlement::new(delivery.clone());
         assert_eq!(ledger.admit("id", &delivery, &settlement), Admission::New);
         settlement.acknowledge().await;
@@ -220,14 +248,14 @@ mod tests {
 
     #[tokio::test]
     async fn what_was_given_back_may_come_again() {
-        let (ledger, delivery) = (Ledger::default(), acker(1));
+        let (ledger, delivery) = (Ledger::default(), arrival(1));
         let settlement = Settlement::new(delivery.clone());
         ledger.admit("id", &delivery, &settlement);
         settlement.requeue().await;
-        let again = Settlement::new(acker(2));
-        assert_eq!(ledger.admit("id", &acker(2), &again), Admission::New);
+        let again = Settlement::new(arrival(2));
+        assert_eq!(ledger.admit("id", &arrival(2), &again), Admission::New);
         ledger.finish("id", &settlement, Ending::PassedOn);
-        assert_eq!(ledger.admit("id", &acker(3), &settlement), Admission::Running);
+        assert_eq!(ledger.admit("id", &arrival(3), &settlement), Admission::Running);
     }
 
     #[test]
