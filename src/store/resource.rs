@@ -463,12 +463,7 @@ impl Session {
             return ids.first().copied().ok_or_else(|| sqlx::Error::RowNotFound.into());
         }
         let row = resource.assignments(self.repertoire(), self.now());
-        let id = self.insert("resource", &row).await?;
-        self.add_probe(Probe::new(
-            "SELECT 1 FROM resource WHERE uuid = ?",
-            vec![resource.uuid.as_str().into()],
-        ));
-        Ok(id)
+        self.insert("resource", &row).await
     }
 
     /// Creates the resource that is to replace another, and marks the other as replaced if it is as expected.

@@ -228,11 +228,17 @@ impl Session {
         Ok(statement.fetch_all(self.statement_with(values)).await?)
     }
 
-    /// Inserts one row and returns its id.
+    /// Inserts one row and returns its id. Where nothing but the id tells the row from another, only a transaction finds out
+    /// after a lost answer that it is there.
     pub(super) async fn insert(&mut self, table: &str, row: &Assignments) -> Result<i64, StoreError> {
         let sql = insert_statement(table, row, 1);
         let values: Vec<_> = row.values().collect();
-        Ok(self.execute(sql, &values).await?.last_insert_id())
+        let id = self.execute(sql, &values).await?.last_insert_id();
+        self.add_probe(Probe::new(
+            format!("SELECT 1 FROM {table} WHERE id = ?"),
+            vec![id.into()],
+        ));
+        Ok(id)
     }
 
     /// Inserts rows that all set the same columns. `idempotent` is a clause for runs after a lost connection.

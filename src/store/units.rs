@@ -52,10 +52,8 @@ units! { single:
     snapshot_ids(stack_id: &str, project: &str) -> Vec<String>;
 
     raw_template_get(id: i64) -> Option<RawTemplate>;
-    raw_template_create(template: &NewRawTemplate) -> i64;
     raw_template_update(id: i64, changes: &RawTemplateChanges) -> Swap;
     raw_template_files_get(id: i64) -> Option<Option<String>>;
-    raw_template_files_create(files: &str) -> i64;
 
     server_facts() -> Option<ServerFacts>;
     schema_revision() -> Option<String>;
@@ -74,13 +72,11 @@ units! { single:
     resources_by_physical_id(physical_resource_id: &str, scope: &Scope) -> Vec<Resource>;
     resources_count_by_root_stack(root_stack_id: &str) -> i64;
     engines_locking_stack(stack_id: &str) -> Vec<String>;
-    resource_create(resource: &NewResource) -> i64;
     resource_swap(id: i64, expected: &ExpectedResource, changes: &ResourceChanges) -> Swap;
     resource_update(id: i64, changes: &ResourceChanges) -> Swap;
     resource_data_all(resource_id: i64) -> Vec<ResourceData>;
     resource_data_delete(resource_id: i64, key: &str) -> bool;
     properties_data_get(id: i64) -> Option<PropertiesData>;
-    properties_data_create(data: &PropertiesData) -> i64;
     properties_data_update(id: i64, data: &PropertiesData) -> Swap;
 
     event_create(event: &NewEvent) -> ();
@@ -108,7 +104,6 @@ units! { single:
     raw_templates_unowned(before: NaiveDateTime) -> Vec<i64>;
     services_ever() -> Vec<Service>;
 
-    user_creds_create(creds: &NewUserCreds) -> i64;
     user_creds_get(id: i64) -> Option<UserCreds>;
 
     service_create(service: &NewService) -> ();
@@ -127,6 +122,11 @@ units! { single:
 }
 
 units! { transaction:
+    raw_template_create(template: &NewRawTemplate) -> i64;
+    raw_template_files_create(files: &str) -> i64;
+    resource_create(resource: &NewResource) -> i64;
+    properties_data_create(data: &PropertiesData) -> i64;
+    user_creds_create(creds: &NewUserCreds) -> i64;
     stack_create(stack: &NewStack) -> StackCreation;
     stack_delete(id: &str) -> Swap;
     stack_tags_set(stack_id: &str, tags: &[String]) -> ();

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use heat_engine::store::{
-    Deleted, ExpectedResource, NewEvent, NewSyncPoint, PropertiesData, ResourceChanges, Scope, StackChanges, Store,
-    StoreError, Swap, SweepLock, SyncPointKey,
+    Deleted, ExpectedResource, NewEvent, NewSyncPoint, NewUserCreds, PropertiesData, ResourceChanges, Scope,
+    StackChanges, Store, StoreError, Swap, SweepLock, SyncPointKey,
 };
 use tokio::sync::Barrier;
 
@@ -188,6 +188,37 @@ async fn a_commit_without_answer_is_not_made_twice_nor_taken_for_lost() {
         database.sql("SELECT atomic_key, engine_id, rsrc_prop_data_id FROM resource"),
         [["1", "e1", "1"]]
     );
+}
+
+/// The same for rows that nothing but their id tells from others.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_without_a_name_is_made_once() {
+    let (database, _plain) = fresh_store("lost_insert").await;
+    let proxy = Proxy::start().await;
+    let store = open(&proxy.url(&database)).await;
+    for lost in [Lost::Statement, Lost::Commit] {
+        proxy.lose_answer(lost);
+        let template = template(&store).await;
+        proxy.lose_answer(lost);
+        let files = store.raw_template_files_create("{}").await.expect("files");
+        proxy.lose_answer(lost);
+        let creds = store
+            .user_creds_create(&NewUserCreds::default())
+            .await
+            .expect("credentials");
+        for (table, id) in [
+            ("raw_template", template),
+            ("raw_template_files", files),
+            ("user_creds", creds),
+        ] {
+            assert_eq!(
+                database.sql(&format!("SELECT id FROM {table}")),
+                [[id.to_string()]],
+                "{table}"
+            );
+            database.sql(&format!("DELETE FROM {table}"));
+        }
+    }
 }
 
 /// The same for statements that are their own transaction.
