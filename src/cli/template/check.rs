@@ -6,40 +6,21 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::checked::{Checked, Nested, TypeInfo};
+use super::files::{self, is_remote};
 use super::inputs::{Inputs, read_template_file};
 use super::misspelt::Vocabulary;
+use super::names::Names;
 use super::near;
-use super::nested::{self, Nested, is_remote};
 use super::problem::{Problem, Severity};
 use super::resources::ResourceCheck;
 use super::source::Source;
-use super::types::TypeInfo;
 use crate::plugins::inventory;
-use crate::template::error::dotted_path;
 use crate::template::parameters::StackIdentity;
-use crate::template::{
-    Environment, Files, RegisteredType, StackDefinition, Survey, Template, TemplateError, TemplateVersion, VERSIONS,
-};
+use crate::template::{Environment, Files, RegisteredType, Survey, Template, TemplateError, TemplateVersion, VERSIONS};
 
 /// As many levels as the engine allows (`max_nested_stack_depth`), and one more to see that there are too many.
 const MOST_LEVELS: usize = 5;
-
-/// A template that has been looked at.
-pub struct Checked {
-    pub template: Template,
-    /// As far as it makes sense.
-    pub definition: Option<StackDefinition>,
-    /// By resource.
-    pub types: IndexMap<String, TypeInfo>,
-}
-
-impl Checked {
-    pub fn output_names(&self) -> Vec<&str> {
-        let outputs = self.template.body().get(self.template.keywords().outputs);
-        let outputs = outputs.and_then(Value::as_object);
-        outputs.into_iter().flat_map(Map::keys).map(String::as_str).collect()
-    }
-}
 
 /// Looks at a template and all that it leads to, and collects what is wrong.
 pub struct Checker<'i> {
@@ -88,12 +69,12 @@ impl<'i> Checker<'i> {
             self.problems.push(version_problem(source, &body, &error));
             return None;
         }
-        let (mut files, unreadable) = nested::files_of(&body, &source.directory);
+        let (mut found, unreadable) = files::files_of(&body, &source.directory);
         for (path, message) in unreadable {
             self.error(source, path, message);
         }
-        files.extend(nested::template_files(&body, &source.directory));
-        let files = Files::from_value(Value::Object(files));
+        found.extend(files::template_files(&body, &source.directory));
+        let files = Files::from_value(Value::Object(found));
         match files.and_then(|files| Template::new(Value::Object(body), Environment::default(), files)) {
             Ok(template) => Some(template),
             Err(error) => {
@@ -269,7 +250,7 @@ impl<'i> Checker<'i> {
                 .push(Problem::at(source, Severity::Warning, path, message));
             return TypeInfo::Opaque;
         }
-        let file = nested::path_of(file, &source.directory);
+        let file = files::path_of(file, &source.directory);
         let key = file.display().to_string();
         if let Some(known) = self.nested.get(&key) {
             return TypeInfo::Template(known.clone());
@@ -357,100 +338,5 @@ fn collect_used(value: &Value, used: &mut Vec<String>) -> bool {
             path.iter().all(|step| collect_used(step, used))
         }),
         _ => true,
-    }
-}
-
-/// The names that a template may speak of, to tell what a misspelt one means.
-pub struct Names {
-    words: Vec<String>,
-}
-
-impl Names {
-    fn of(template: &Template) -> Self {
-        let keywords = template.keywords();
-        let mut words: Vec<String> = template.version().sections().into_iter().map(str::to_owned).collect();
-        for section in [
-            keywords.parameters,
-            keywords.conditions,
-            keywords.resources,
-            keywords.outputs,
-        ] {
-            let definitions = template.body().get(section).and_then(Value::as_object);
-            words.extend(definitions.into_iter().flat_map(Map::keys).cloned());
-        }
-        words.extend(keywords.of_definitions().into_iter().map(str::to_owned));
-        words.extend(
-            crate::template::parameters::schema_words(template.version())
-                .into_iter()
-                .map(str::to_owned),
-        );
-        Self { words }
-    }
-
-    /// An error of the language as a problem at its place, which may be more exact than what is known already.
-    pub fn problem(&self, source: &Source, place: &str, error: &TemplateError) -> Problem {
-        let (path, message) = match error {
-            TemplateError::StackValidationFailed { error, path, message } if !path.is_empty() => {
-                let inner = dotted_path(path);
-                let path = if inner.starts_with(place) {
-                    inner
-                } else {
-                    place.to_owned()
-                };
-                let heading = if error.is_empty() {
-                    String::new()
-                } else {
-                    format!("{error}: ")
-                };
-                (path, format!("{heading}{message}"))
-            }
-            other => (place.to_owned(), other.to_string()),
-        };
-        let help = self.help(&message);
-        Problem::at(source, Severity::Error, path, message).with_help(help)
-    }
-
-    /// What the first name in a message that nobody knows may mean.
-    pub fn help(&self, message: &str) -> Option<String> {
-        // The usage of a function, which quotes much.
-        if message.contains("syntax should be") {
-            return None;
-        }
-        let words = || self.words.iter().map(String::as_str);
-        quoted(message)
-            .into_iter()
-            .filter(|name| !words().any(|word| word == *name))
-            .find_map(|name| near::question(name, words()))
-    }
-}
-
-/// What a message quotes: `"x"`, `'x'`, `(x)`, and what stands after its last colon.
-fn quoted(message: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    for (open, close) in [('"', '"'), ('\'', '\''), ('(', ')')] {
-        let mut rest = message;
-        while let Some((_, after)) = rest.split_once(open) {
-            let Some((inside, behind)) = after.split_once(close) else {
-                break;
-            };
-            found.push(inside.split_whitespace().next().unwrap_or_default());
-            rest = behind;
-        }
-    }
-    found.extend(message.rsplit(": ").next());
-    found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_in_messages_are_found() {
-        assert_eq!(
-            quoted("Invalid key 'x' for parameter (y) in \"z\""),
-            ["z", "x", "y", "Invalid key 'x' for parameter (y) in \"z\""]
-        );
-        assert_eq!(quoted("Unknown section: reources"), ["reources"]);
     }
 }

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use serde_json::{Map, Value};
 
 use super::InputArguments;
+use super::files::is_file_name;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
@@ -171,7 +172,7 @@ fn from_directory(registry: &mut Value, source: &Source) {
     };
     for (_, value) in entries.iter_mut() {
         match value {
-            Value::String(target) if super::nested::is_file_name(target) => {
+            Value::String(target) if is_file_name(target) => {
                 *target = directory
                     .join(target.trim_start_matches("file://"))
                     .display()

@@ -1,16 +1,17 @@
 //! `template …`: looks at templates without a cloud, a database or a bus.
 
 mod check;
+mod checked;
+mod files;
 mod functions;
 mod inputs;
 mod misspelt;
+mod names;
 mod near;
-mod nested;
 mod problem;
 mod resolve;
 mod resources;
 mod source;
-mod types;
 mod validate;
 
 use std::io::Write as _;

@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::check::{Checked, Checker};
+use super::check::Checker;
+use super::checked::Checked;
 use super::inputs::Inputs;
 use super::problem::{self, Problem};
 use super::{Format, ResolveArguments, SOUND, UNSOUND};

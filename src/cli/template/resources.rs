@@ -4,12 +4,11 @@ use futures_util::FutureExt as _;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::check::Names;
+use super::checked::{Nested, TypeInfo};
+use super::names::Names;
 use super::near;
-use super::nested::Nested;
 use super::problem::{Problem, Severity};
 use super::source::Source;
-use super::types::TypeInfo;
 use crate::plugins;
 use crate::resource::constraints::CustomConstraints;
 use crate::resource::properties::{Depth, Given, Properties, PropertyError};

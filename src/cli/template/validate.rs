@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::check::{Checked, Checker};
+use super::check::Checker;
+use super::checked::{Checked, TypeInfo};
 use super::inputs::Inputs;
 use super::problem;
-use super::types::TypeInfo;
 use super::{Format, SOUND, UNSOUND, ValidateArguments};
 use crate::python::dumps;
 

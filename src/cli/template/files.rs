@@ -1,29 +1,8 @@
-//! Templates that stand for a type.
+//! The files that a template leads to.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-
-use super::check::Checked;
-
-/// A template that is the type of a resource.
-pub struct Nested {
-    pub file: String,
-    /// As it is without the values that a resource gives it.
-    pub checked: Option<Checked>,
-}
-
-impl Nested {
-    pub fn has_attribute(&self, attribute: &str) -> bool {
-        // An attribute `resource.NAME` leads into the nested stack.
-        self.checked.is_none() || attribute.starts_with("resource.") || self.attributes().contains(&attribute)
-    }
-
-    pub fn attributes(&self) -> Vec<&str> {
-        let outputs = self.checked.as_ref().map(Checked::output_names).unwrap_or_default();
-        outputs.into_iter().chain(["show", "OS::stack_id"]).collect()
-    }
-}
 
 /// Whether a type or its mapping is the name of a template.
 pub fn is_file_name(name: &str) -> bool {
