@@ -12,8 +12,8 @@ use serde_json::json;
 use crate::convergence::site::{Engine, Site, Stack, eventually};
 use crate::convergence::templates::{template, test, test_after};
 
-/// Engines that report each second and look for lost work as often.
-pub const RESTLESS: &str = "[DEFAULT]\nperiodic_interval = 1\n\
+/// Engines that report each second and look for lost work as often. A deletion may be gone on with, as nothing can be abandoned.
+pub const RESTLESS: &str = "[DEFAULT]\nperiodic_interval = 1\nenable_stack_abandon = false\n\
                             [heat_engine_rs]\nrecovery_interval = 1\nrecovery_patience = 2";
 
 impl Site {
