@@ -26,9 +26,15 @@ async fn value_of(site: &Site, stack: &Stack, name: &str) -> String {
     site.texts(&query).await.pop().expect("a value")
 }
 
-/// Takes away the messages that nobody reads.
-async fn without_messages(site: &Site) {
+/// What was ended by hand is a stack like any other.
+async fn is_deleted_by_an_engine(site: Site, stack: &Stack) {
+    // The messages that nobody has read.
     site.vhost.purge("engine_worker");
+    let _engine = site.engine().await;
+    site.delete(stack).await;
+    site.until_settled(stack, "gone").await;
+    site.nothing_is_leaked(stack).await;
+    site.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -70,12 +76,7 @@ async fn a_create_goes_on_after_its_engine() {
     {
         assert_eq!((row.engine_id, row.status.as_str()), (None, "COMPLETE"));
     }
-    without_messages(&site).await;
-    let _engine = site.engine().await;
-    site.delete(&stack).await;
-    site.until_settled(&stack, "gone").await;
-    site.nothing_is_leaked(&stack).await;
-    site.close().await;
+    is_deleted_by_an_engine(site, &stack).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,12 +110,7 @@ async fn an_update_goes_on_with_replacements_and_clean_ups() {
     let events = site.events(&stack).await;
     assert!(events.contains(&"gone DELETE_COMPLETE".to_owned()), "{events:#?}");
     assert!(!events.contains(&"same UPDATE_IN_PROGRESS".to_owned()), "{events:#?}");
-    without_messages(&site).await;
-    let _engine = site.engine().await;
-    site.delete(&stack).await;
-    site.until_settled(&stack, "gone").await;
-    site.nothing_is_leaked(&stack).await;
-    site.close().await;
+    is_deleted_by_an_engine(site, &stack).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
