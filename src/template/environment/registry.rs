@@ -78,6 +78,37 @@ impl Candidate<'_> {
 
 /// A name that is mapped this often has been mapped in a circle.
 const LONGEST_CHAIN: usize = 50;
+/// So many types are looked up for one at most: where several patterns fit each, their number doubles from step to step.
+const MOST_LOOKUPS: usize = 2000;
+
+/// One look for what a type stands for.
+struct Search<'a> {
+    resource_name: Option<&'a str>,
+    is_plugin: &'a dyn Fn(&str) -> bool,
+    lookups_left: usize,
+    /// The mappings of the stack's registry and the operator's that led to a type of the engine.
+    used: Vec<(String, String)>,
+}
+
+impl<'a> Search<'a> {
+    fn new(resource_name: Option<&'a str>, is_plugin: &'a dyn Fn(&str) -> bool) -> Self {
+        Self {
+            resource_name,
+            is_plugin,
+            lookups_left: MOST_LOOKUPS,
+            used: Vec::new(),
+        }
+    }
+
+    /// Counts a lookup. A chain that is too long is a circle, and then nothing else is tried, as in Heat.
+    fn go_on(&mut self, chain: usize) -> Option<()> {
+        if chain >= LONGEST_CHAIN {
+            self.lookups_left = 0;
+        }
+        self.lookups_left = self.lookups_left.checked_sub(1)?;
+        Some(())
+    }
+}
 const DEEPEST_NESTING: usize = 20;
 
 impl ResourceRegistry {
@@ -101,9 +132,9 @@ impl ResourceRegistry {
     /// up: a stack keeps to its types even if the operator changes what they stand for. What is mapped for a single resource
     /// is left alone. (Heat writes that down too, and has it hold for all resources from then on.)
     pub fn remember(&mut self, resource_type: &str, resource_name: &str, is_plugin: &dyn Fn(&str) -> bool) {
-        let mut used = Vec::new();
-        self.resolve_within(resource_type, Some(resource_name), is_plugin, LONGEST_CHAIN, &mut used);
-        for (name, target) in used {
+        let mut search = Search::new(Some(resource_name), is_plugin);
+        self.resolve_within(resource_type, 0, &mut search);
+        for (name, target) in search.used {
             self.entries.insert(name, Entry::Mapping(Value::String(target)));
         }
     }
@@ -119,7 +150,7 @@ impl ResourceRegistry {
         resource_name: Option<&str>,
         is_plugin: &dyn Fn(&str) -> bool,
     ) -> Result<RegisteredType, TemplateError> {
-        self.resolve_within(resource_type, resource_name, is_plugin, LONGEST_CHAIN, &mut Vec::new())
+        self.resolve_within(resource_type, 0, &mut Search::new(resource_name, is_plugin))
             .ok_or_else(|| TemplateError::EntityNotFound {
                 entity: "Resource Type".to_owned(),
                 name: resource_type.to_owned(),
@@ -142,19 +173,12 @@ impl ResourceRegistry {
             .map_err(|error| TemplateError::invalid(error.to_string()))
     }
 
-    /// `used` collects the mappings of this registry and the operator's that led to a type of the engine.
-    fn resolve_within(
-        &self,
-        resource_type: &str,
-        resource_name: Option<&str>,
-        is_plugin: &dyn Fn(&str) -> bool,
-        steps_left: usize,
-        used: &mut Vec<(String, String)>,
-    ) -> Option<RegisteredType> {
+    fn resolve_within(&self, resource_type: &str, chain: usize, search: &mut Search<'_>) -> Option<RegisteredType> {
         if is_template_name(resource_type) {
             return Some(RegisteredType::Template(resource_type.to_owned()));
         }
-        let steps_left = steps_left.checked_sub(1)?;
+        search.go_on(chain)?;
+        let resource_name = search.resource_name;
         if self.is_unusable_for(resource_type, resource_name) {
             return None;
         }
@@ -170,15 +194,18 @@ impl ResourceRegistry {
             }
             // What the operator maps to is looked up among what the operator maps.
             let target = candidate.target_for(resource_type);
-            let found = registry.resolve_within(&target, resource_name, is_plugin, steps_left, used);
+            let found = registry.resolve_within(&target, chain + 1, search);
             if found.is_some() {
                 if !candidate.is_for_resource {
-                    used.push((resource_type.to_owned(), candidate.target.to_owned()));
+                    search
+                        .used
+                        .push((resource_type.to_owned(), candidate.target.to_owned()));
                 }
                 return found;
             }
         }
-        is_plugin(resource_type).then(|| RegisteredType::Plugin(resource_type.to_owned()))
+        (search.lookups_left > 0 && (search.is_plugin)(resource_type))
+            .then(|| RegisteredType::Plugin(resource_type.to_owned()))
     }
 
     /// The mappings that apply to a type, the most specific first: those for the one resource, then the others by name.
@@ -595,6 +622,28 @@ mod tests {
         for value in accepted {
             registry(value);
         }
+    }
+
+    #[test]
+    fn circles_and_patterns_that_fit_twice_come_to_an_end() {
+        let ends = |value: Value| {
+            registry(value)
+                .resolve("My::A", None, &is_plugin)
+                .unwrap_err()
+                .to_string()
+        };
+        let missing = "The Resource Type (My::A) could not be found.";
+        assert_eq!(ends(json!({"My::*": "My::A*", "*": "My::A"})), missing);
+        let patterns = (0..40).flat_map(|step| {
+            let next = format!("S{}::X", step + 1);
+            [
+                (format!("S{step}::*"), Value::from(next.as_str())),
+                (format!("S{step}*"), next.into()),
+            ]
+        });
+        let mut doubling: Map<String, Value> = patterns.collect();
+        doubling.insert("My::A".to_owned(), "S0::X".into());
+        assert_eq!(ends(Value::Object(doubling)), missing);
     }
 
     #[test]
