@@ -182,7 +182,8 @@ mod tests {
             let recorded = &types()[made.name];
             let mut ours: Vec<&str> = made.properties.iter().map(|property| property.name).collect();
             ours.sort_unstable();
-            let theirs: Vec<&str> = recorded.properties.iter().map(|property| property.name).collect();
+            let mut theirs: Vec<&str> = recorded.properties.iter().map(|property| property.name).collect();
+            theirs.sort_unstable();
             assert_eq!(ours, theirs, "{}", made.name);
         }
     }

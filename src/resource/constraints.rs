@@ -136,8 +136,9 @@ impl Constraint<'_> {
     /// judged here and passes: see [`CustomConstraints`].
     pub fn check(&self, value: &Value, kind: PropertyType) -> Result<(), String> {
         let constraint = self.of_a_parameter().map_err(|error| error.to_string())?;
+        let kind = parameter_type(kind);
         constraint
-            .check(value, parameter_type(kind))
+            .check(value, kind, kind.name(true))
             .map_err(|fault| fault.to_string())
     }
 

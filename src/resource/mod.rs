@@ -6,6 +6,7 @@
 pub mod attributes;
 pub mod constraints;
 pub mod failure;
+pub mod formats;
 pub mod instance;
 pub mod literal;
 pub mod lookup;

@@ -1,7 +1,9 @@
 //! What of a stack only a Python engine can serve.
 
 use super::error::{NotServed, RequestError};
+use crate::plugins::questions::is_checked_elsewhere;
 use crate::stack::live::foreign_type;
+use crate::template::parameters::Parameter;
 use crate::template::{StackDefinition, Template};
 
 /// Refuses, for now, what has resources or functions that this engine lacks: it may go to a Python engine.
@@ -11,6 +13,18 @@ pub fn ensure_served(definition: &StackDefinition) -> Result<(), RequestError> {
     }
     match definition.function_not_built() {
         Some(function) => Err(NotServed::Function(function.to_owned()).into()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses parameters with a constraint that only a Python engine can check, before they are checked.
+pub fn ensure_constraints_served(definition: &StackDefinition) -> Result<(), RequestError> {
+    let constraints = definition
+        .parameters()
+        .defined()
+        .flat_map(Parameter::custom_constraints);
+    match constraints.into_iter().find(|name| is_checked_elsewhere(name)) {
+        Some(name) => Err(NotServed::Feature(format!("The constraint \"{name}\"")).into()),
         None => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use super::call::{Call, Engine};
 use super::error::{NotServed, RequestError};
 use super::find;
 use super::find::stack_by_name;
-use super::served::{ensure_no_hooks, ensure_served};
+use super::served::{ensure_constraints_served, ensure_no_hooks, ensure_served};
 use super::stack_arguments::StackArguments;
 use crate::identity::RequestContext;
 use crate::python::to_text;
@@ -299,6 +299,7 @@ fn check_name(name: &Value) -> Result<(), RequestError> {
 /// The checks that need the stack as a whole.
 async fn check_stack(engine: &Engine, context: &RequestContext, stack: &Stack) -> Result<(), RequestError> {
     check_policy(engine, context, stack)?;
+    ensure_constraints_served(&stack.definition)?;
     // What is wrong with the language is wrong for every engine, so it need not go to another one.
     validate_language(engine.services(), context, stack, Thoroughness::Full).await?;
     ensure_served(&stack.definition)?;

@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::checked::{Checked, Nested, TypeInfo};
+use super::constraints::validate_parameter;
 use super::files::{self, is_remote};
 use super::inputs::{Inputs, read_template_file};
 use super::misspelt::Vocabulary;
@@ -139,7 +140,7 @@ impl<'i> Checker<'i> {
         let section = definition.template().keywords().parameters;
         for parameter in definition.parameters().defined() {
             let name = &parameter.name;
-            let Err(error) = parameter.validate(with_values) else {
+            let Err(error) = validate_parameter(parameter, with_values) else {
                 continue;
             };
             let path = format!("{section}.{name}");

@@ -2,6 +2,7 @@
 
 mod check;
 mod checked;
+mod constraints;
 mod files;
 mod functions;
 mod inputs;

@@ -5,12 +5,12 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::checked::{Nested, TypeInfo};
+use super::constraints::{NobodyToAsk, validate_parameter};
 use super::names::Names;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
 use crate::plugins;
-use crate::resource::constraints::CustomConstraints;
 use crate::resource::properties::{Depth, Given, Properties, PropertyError};
 use crate::resource::schema::{Inside, Property, PropertyType};
 use crate::resource::support::Support;
@@ -51,15 +51,6 @@ impl ResourceStates for OfflineStates<'_> {
 
     fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
         self.0.get(resource).is_none_or(|info| info.has_attribute(attribute))
-    }
-}
-
-struct NobodyToAsk;
-
-#[async_trait::async_trait]
-impl CustomConstraints for NobodyToAsk {
-    async fn validate(&self, _: &str, _: &Value) -> Result<(), String> {
-        Ok(())
     }
 }
 
@@ -333,7 +324,7 @@ impl ResourceCheck<'_> {
             let name = &parameter.name;
             match given.get(name) {
                 Some(Given::Value(_)) => {
-                    if let Err(error) = parameter.validate(true) {
+                    if let Err(error) = validate_parameter(parameter, true) {
                         let place = format!("{path}.{name}");
                         problems.push(Problem::at(self.source, Severity::Error, place, error.to_string()));
                     }

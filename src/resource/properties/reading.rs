@@ -248,7 +248,11 @@ impl<'a> Reading<'a> {
                         given: Some(Cow::Borrowed(given)),
                         siblings: Siblings::Items,
                     };
-                    self.property(item, &index.to_string(), position, mode)
+                    let value = self.property(item, &index.to_string(), position, mode)?;
+                    if mode.validate && !item.implemented {
+                        return Err(self.refuse(format!("Property {index} not implemented yet")));
+                    }
+                    Ok(value)
                 })
                 .collect::<Result<Vec<_>, _>>()
                 .map(Value::Array),

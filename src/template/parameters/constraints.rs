@@ -142,8 +142,8 @@ impl Constraint {
         }
     }
 
-    /// Checks a value. A custom constraint passes: it is not ours to check.
-    pub fn check(&self, value: &Value, parameter_type: ParameterType) -> Result<(), Fault> {
+    /// Checks a value. A custom constraint passes: it is not ours to check. `type_name` is what the template calls the type.
+    pub fn check(&self, value: &Value, parameter_type: ParameterType, type_name: &str) -> Result<(), Fault> {
         let message = match &self.kind {
             ConstraintKind::Range { min, max } => {
                 let number = number_of(value)?;
@@ -171,7 +171,7 @@ impl Constraint {
                 })
             }
             ConstraintKind::AllowedValues(allowed) => {
-                let is_allowed = is_allowed(value, allowed, parameter_type)?;
+                let is_allowed = is_allowed(value, allowed, parameter_type, type_name)?;
                 (!is_allowed).then(|| {
                     let allowed: Vec<String> = allowed.iter().map(dumps).collect();
                     format!("{} is not an allowed value [{}]", dumps(value), allowed.join(", "))
@@ -226,18 +226,18 @@ fn bounds(min: &Option<Value>, max: &Option<Value>) -> String {
 }
 
 /// Of a list, each item has to be allowed. Other values are compared in the type of the parameter.
-fn is_allowed(value: &Value, allowed: &[Value], parameter_type: ParameterType) -> Result<bool, Fault> {
+fn is_allowed(value: &Value, allowed: &[Value], parameter_type: ParameterType, type_name: &str) -> Result<bool, Fault> {
     if let Value::Array(items) = value {
         return Ok(items.iter().all(|item| contains(allowed, item)));
     }
     let allowed = allowed
         .iter()
-        .map(|value| in_type(value, parameter_type))
+        .map(|value| in_type(value, parameter_type, type_name))
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(contains(&allowed, &in_type(value, parameter_type)?))
+    Ok(contains(&allowed, &in_type(value, parameter_type, type_name)?))
 }
 
-fn in_type(value: &Value, parameter_type: ParameterType) -> Result<Value, Fault> {
+fn in_type(value: &Value, parameter_type: ParameterType, type_name: &str) -> Result<Value, Fault> {
     let converted = match parameter_type {
         ParameterType::Text => Ok(Value::String(to_text(value))),
         ParameterType::Number => number_value(value),
@@ -247,13 +247,10 @@ fn in_type(value: &Value, parameter_type: ParameterType) -> Result<Value, Fault>
         ParameterType::List | ParameterType::Json => Ok(value.clone()),
     };
     converted.map_err(|fault| match fault {
-        Fault::ValueError(_) => {
-            let type_name = parameter_type.name(true);
-            Fault::ValueError(format!(
-                "Value \"{}\" is invalid for data type \"{type_name}\".",
-                to_text(value)
-            ))
-        }
+        Fault::ValueError(_) => Fault::ValueError(format!(
+            "Value \"{}\" is invalid for data type \"{type_name}\".",
+            to_text(value)
+        )),
         other => other,
     })
 }

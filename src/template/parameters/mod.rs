@@ -151,6 +151,17 @@ impl Parameter {
         }
     }
 
+    /// The names of its constraints that are not part of the language.
+    pub fn custom_constraints(&self) -> impl Iterator<Item = &str> {
+        self.schema
+            .constraints
+            .iter()
+            .filter_map(|constraint| match &constraint.kind {
+                ConstraintKind::Custom(name) => Some(name.as_str()),
+                _ => None,
+            })
+    }
+
     /// Checks schema, default and value. What only a service can check is handed back.
     pub fn validate(&self, with_value: bool) -> Result<Vec<CustomConstraintCheck>, TemplateError> {
         self.validate_unnamed(with_value).map_err(|error| {
@@ -189,7 +200,7 @@ impl Parameter {
                     description: constraint.description.clone(),
                 }),
                 _ => constraint
-                    .check(&checked, self.schema.parameter_type)
+                    .check(&checked, self.schema.parameter_type, self.schema.type_name())
                     .map_err(as_failure)?,
             }
         }

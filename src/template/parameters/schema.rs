@@ -177,7 +177,7 @@ impl ParameterSchema {
         };
         for constraint in &self.constraints {
             constraint
-                .check(&checked, self.parameter_type)
+                .check(&checked, self.parameter_type, self.type_name())
                 .map_err(|fault| TemplateError::schema(format!("Invalid default {} ({fault})", to_text(default))))?;
         }
         Ok(())

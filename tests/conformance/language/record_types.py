@@ -2,7 +2,7 @@
 
     ~/.cache/heat-lab/venv/bin/python tests/conformance/language/record_types.py > src/plugins/inventory.json
 
-Names, types, constraints, defaults; no descriptions. What is usual is left out: a text that need not be there, without a
+Names, types, constraints, defaults, in the order in which Heat looks at them; no descriptions. What is usual is left out: a text that need not be there, without a
 default.
 """
 import json
@@ -35,14 +35,14 @@ def recorded(schema):
         if schema.type == schema.LIST:
             shown['items'] = recorded(schema.schema['*'])
         else:
-            shown['keys'] = {name: recorded(key) for name, key in sorted(schema.schema.items())}
+            shown['keys'] = {name: recorded(key) for name, key in schema.schema.items()}
     return shown
 
 
 def type_recorded(resource_class):
     shown = {
         'properties': {name: recorded(properties.Schema.from_legacy(schema))
-                       for name, schema in sorted(resource_class.properties_schema.items())},
+                       for name, schema in resource_class.properties_schema.items()},
         'attributes': sorted(set(resource_class.attributes_schema) | set(resource_class.base_attributes_schema)),
     }
     if resource_class.get_attribute is not resource.Resource.get_attribute:
