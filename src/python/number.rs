@@ -8,6 +8,8 @@ use std::cmp::Ordering;
 use num_bigint::{BigInt, Sign};
 use serde_json::{Number, Value};
 
+use super::text::in_ascii_digits;
+
 /// A number in Python's sense.
 #[derive(Debug, Clone)]
 pub enum PyNumber {
@@ -129,9 +131,11 @@ pub fn float_text(float: f64) -> String {
     rustpython_literal::float::to_string(float)
 }
 
-/// Python's `int(text)`: surrounding blanks, a sign and single underscores between digits are allowed.
+/// Python's `int(text)`: surrounding blanks, a sign, single underscores between digits and the digits of all scripts are
+/// allowed.
 pub fn parse_int(text: &str) -> Option<BigInt> {
-    let trimmed = text.trim();
+    let text = in_ascii_digits(text.trim());
+    let trimmed = text.as_ref();
     if trimmed.len() > LONGEST_INTEGER_TEXT {
         return None;
     }
@@ -150,7 +154,8 @@ pub fn parse_int(text: &str) -> Option<BigInt> {
 
 /// Python's `float(text)`.
 pub fn parse_float(text: &str) -> Option<f64> {
-    let trimmed = text.trim();
+    let text = in_ascii_digits(text.trim());
+    let trimmed = text.as_ref();
     let body = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
     if ["inf", "infinity", "nan"].contains(&body.to_ascii_lowercase().as_str()) {
         return trimmed.parse().ok();

@@ -33,6 +33,8 @@ pub enum RegexError {
     GroupNameTwice(String),
     #[error("nothing to repeat")]
     NothingToRepeat,
+    #[error("multiple repeat")]
+    MultipleRepeat,
     #[error("unbalanced parenthesis")]
     Unbalanced,
     #[error("invalid group reference {0}")]
@@ -191,7 +193,11 @@ impl<'a> Translator<'a> {
                 '^' => self.place("^")?,
                 '$' if self.flags().multiline => self.place("$")?,
                 '$' => self.place("(?:(?=\\n?\\z))")?,
-                '{' => self.brace(),
+                '{' => self.brace()?,
+                '*' | '+' | '?' => {
+                    self.output.push(character);
+                    self.end_quantifier()?;
+                }
                 '}' | ']' => self.push_literal(character),
                 _ => self.output.push(character),
             }
@@ -203,11 +209,31 @@ impl<'a> Translator<'a> {
     }
 
     /// A repetition such as `{2}`, `{,3}`, `{1,}`; anything else is a plain brace.
-    fn brace(&mut self) {
+    fn brace(&mut self) -> Result<(), RegexError> {
         match self.take_bounds() {
-            None => self.output.push_str("\\{"),
+            None => {
+                self.output.push_str("\\{");
+                return Ok(());
+            }
             Some(Bounds { low, high: None }) => self.output.push_str(&format!("{{{low}}}")),
             Some(Bounds { low, high: Some(high) }) => self.output.push_str(&format!("{{{low},{high}}}")),
+        }
+        self.end_quantifier()
+    }
+
+    /// A quantifier may be lazy or possessive, and none may follow on it.
+    fn end_quantifier(&mut self) -> Result<(), RegexError> {
+        if self.rest.starts_with(['?', '+']) {
+            let mark = self.next();
+            self.output.extend(mark);
+        }
+        self.refuse_quantifier()
+    }
+
+    fn refuse_quantifier(&mut self) -> Result<(), RegexError> {
+        match self.take_quantifier() {
+            Some(_) => Err(RegexError::MultipleRepeat),
+            None => Ok(()),
         }
     }
 
@@ -319,7 +345,7 @@ impl<'a> Translator<'a> {
         self.flags.pop();
         self.output.push(')');
         if let Some(start) = group.lookaround {
-            self.repeated_lookaround(start);
+            self.repeated_lookaround(start)?;
         }
         Ok(())
     }
@@ -360,11 +386,16 @@ impl<'a> Translator<'a> {
     }
 
     /// Rust refuses to repeat what takes no text. Once is as good as often, and none at all is always possible.
-    fn repeated_lookaround(&mut self, start: usize) {
-        if self.take_quantifier() == Some(true) {
-            self.output.insert_str(start, "(?:");
-            self.output.push_str("|)");
+    fn repeated_lookaround(&mut self, start: usize) -> Result<(), RegexError> {
+        match self.take_quantifier() {
+            None => return Ok(()),
+            Some(true) => {
+                self.output.insert_str(start, "(?:");
+                self.output.push_str("|)");
+            }
+            Some(false) => {}
         }
+        self.refuse_quantifier()
     }
 
     /// `(?i)` for the whole pattern, `(?i-s:` for a group.

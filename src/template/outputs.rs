@@ -102,7 +102,17 @@ pub(super) fn parse_output(name: &str, raw: &Value, scope: &ParseScope<'_>) -> R
         )));
     };
     let place = [keywords.outputs, name, keywords.condition];
-    let enabled = !scope.version.has_conditions() || condition_holds(fields, &place, keywords, scope)?;
+    // Other than in resources, the place is told of a condition inside a function, too.
+    let holds = || {
+        condition_holds(fields, &place, keywords, scope).map_err(|error| match error {
+            TemplateError::Python {
+                class: "ValueError",
+                message,
+            } => TemplateError::invalid_at(&place, message),
+            other => other,
+        })
+    };
+    let enabled = !scope.version.has_conditions() || holds()?;
     let value = if enabled {
         let path = [keywords.outputs, name, keywords.value].join(".");
         Expression::parse(value, scope, &path)?

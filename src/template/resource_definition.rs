@@ -313,7 +313,8 @@ fn fields_of<'a>(
     raw: &'a Value,
     version: TemplateVersion,
 ) -> Result<&'a Map<String, Value>, TemplateError> {
-    let unknown = |keys: &[String]| {
+    let unknown = |keys: IndexSet<String>| {
+        let keys: Vec<String> = keys.into_iter().collect();
         TemplateError::invalid(format!(
             "Invalid keyword(s) inside a resource definition: {}",
             keys.join(", ")
@@ -323,14 +324,9 @@ fn fields_of<'a>(
         Value::Object(fields) => fields,
         // Python walks through texts and lists and finds no known key in them.
         Value::String(_) | Value::Array(_) if !version.is_hot() => return Err(missing_type(name, "Type")),
-        Value::String(text) => {
-            let letters: Vec<String> = text.chars().map(String::from).collect();
-            return Err(unknown(&letters));
-        }
-        Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(to_text).collect();
-            return Err(unknown(&items));
-        }
+        Value::String(text) if text.is_empty() => return Err(missing_type(name, "type")),
+        Value::String(text) => return Err(unknown(text.chars().map(String::from).collect())),
+        Value::Array(items) => return Err(senseless_list(name, items, version, unknown)),
         other if version.is_hot() => {
             return Err(TemplateError::invalid(format!(
                 "'{}' object is not iterable",
@@ -345,16 +341,37 @@ fn fields_of<'a>(
         }
     };
     if version.is_hot() {
-        let unknown_keys: Vec<String> = fields
+        let unknown_keys: IndexSet<String> = fields
             .keys()
             .filter(|key| !is_hot_resource_key(key, version))
             .cloned()
             .collect();
         if !unknown_keys.is_empty() {
-            return Err(unknown(&unknown_keys));
+            return Err(unknown(unknown_keys));
         }
     }
     Ok(fields)
+}
+
+/// What is wrong with a list in place of a definition: Python takes its items for keys.
+fn senseless_list(
+    name: &str,
+    items: &[Value],
+    version: TemplateVersion,
+    unknown: impl Fn(IndexSet<String>) -> TemplateError,
+) -> TemplateError {
+    if let Some(item) = items.iter().find(|item| item.is_array() || item.is_object()) {
+        return TemplateError::invalid(format!("unhashable type: '{}'", class_name(item)));
+    }
+    let is_key = |item: &Value| item.as_str().is_some_and(|key| is_hot_resource_key(key, version));
+    let unknown_items: IndexSet<String> = items.iter().filter(|item| !is_key(item)).map(to_text).collect();
+    if !unknown_items.is_empty() {
+        unknown(unknown_items)
+    } else if items.iter().any(|item| item == "type") {
+        TemplateError::invalid("list indices must be integers or slices, not str")
+    } else {
+        missing_type(name, "type")
+    }
 }
 
 fn missing_type(name: &str, key: &str) -> TemplateError {

@@ -214,6 +214,10 @@ fn merge_value(
         ParameterType::Text => concatenated(old.unwrap_or_else(|| Value::from("")), new),
         ParameterType::Number => match (old, new) {
             (Some(Value::String(old)), Value::String(new)) => Ok(Value::from(old + new)),
+            (Some(Value::Array(mut old)), Value::Array(new)) => {
+                old.extend(new.iter().cloned());
+                Ok(Value::Array(old))
+            }
             (old, new) => {
                 let sum = old
                     .as_ref()
@@ -232,13 +236,14 @@ fn merge_value(
 }
 
 fn cannot_add(old: &Value, new: &Value) -> TemplateError {
+    let (left, right) = (class_name(old), class_name(new));
+    let message = match old {
+        Value::String(_) | Value::Array(_) => format!("can only concatenate {left} (not \"{right}\") to {left}"),
+        _ => format!("unsupported operand type(s) for +: '{left}' and '{right}'"),
+    };
     TemplateError::Python {
         class: "TypeError",
-        message: format!(
-            "unsupported operand type(s) for +: '{}' and '{}'",
-            class_name(old),
-            class_name(new)
-        ),
+        message,
     }
 }
 
@@ -279,20 +284,35 @@ fn merge_lists(old: Value, new: &Value) -> Result<Value, TemplateError> {
     }
 }
 
+/// What Python says of an old value that is no map.
+fn no_map(old: &Value, first: &Value, deep: bool) -> TemplateError {
+    let class = class_name(old);
+    let is_looked_up = deep && (first.is_object() || first.is_array() || first.is_string());
+    let (error, message) = match old {
+        _ if is_looked_up => ("AttributeError", format!("'{class}' object has no attribute 'get'")),
+        Value::Array(_) => (
+            "TypeError",
+            "list indices must be integers or slices, not str".to_owned(),
+        ),
+        _ => (
+            "TypeError",
+            format!("'{class}' object does not support item assignment"),
+        ),
+    };
+    TemplateError::Python { class: error, message }
+}
+
 fn merge_maps(old: Value, new: Value, deep: bool) -> Result<Value, TemplateError> {
     if !is_true(&old) {
         return Ok(new);
     }
     let (mut old, new) = match (old, new) {
-        // Python looks at the old value only when there is something to put into it.
-        (old, Value::Object(new)) if new.is_empty() => return Ok(old),
         (Value::Object(old), Value::Object(new)) => (old, new),
-        (old, Value::Object(_)) => {
-            return Err(TemplateError::Python {
-                class: "TypeError",
-                message: format!("'{}' object does not support item assignment", class_name(&old)),
-            });
-        }
+        // Python looks at the old value only when there is something to put into it.
+        (old, Value::Object(new)) => match new.values().find(|value| !value.is_null()) {
+            Some(first) => return Err(no_map(&old, first, deep)),
+            None => return Ok(old),
+        },
         (_, new) => {
             return Err(TemplateError::Python {
                 class: "AttributeError",

@@ -50,22 +50,54 @@ pub(super) fn check_find_in_map(arguments: &Expression) -> Result<(), Fault> {
 }
 
 pub(super) fn find_in_map(arguments: &Expression, resolver: &Resolver<'_>) -> Result<Value, ResolveError> {
-    let mut place = resolver
-        .references
-        .mappings()
-        .cloned()
-        .unwrap_or_else(|| Value::Object(Map::new()));
-    for key in resolver.resolve_list(&unpacked(arguments).unwrap_or_default())? {
-        let found = match (&place, hashable(&key)?) {
-            (Value::Object(entries), Value::String(key)) => entries.get(key).cloned(),
-            (Value::Object(_), _) => None,
-            (other, _) => {
-                return Err(Fault::TypeError(format!("'{}' object is not subscriptable", class_name(other))).into());
-            }
-        };
-        place = found.ok_or(Fault::KeyError(key))?;
+    let arguments = unpacked(arguments).unwrap_or_default();
+    let [map, key, name] = arguments.as_ref() else {
+        return Err(Fault::KeyError("not enough values to unpack".into()).into());
+    };
+    let no_mappings = Value::Object(Map::new());
+    let mappings = resolver.references.mappings().unwrap_or(&no_mappings);
+    let map = subscript(mappings, &resolver.resolve(map)?)?;
+    let (key, name) = (resolver.resolve(key)?, resolver.resolve(name)?);
+    Ok(subscript(&subscript(&map, &key)?, &name)?)
+}
+
+/// Python's `collection[key]`.
+fn subscript(collection: &Value, key: &Value) -> Result<Value, Fault> {
+    let index = || match PyNumber::of(key) {
+        Some(PyNumber::Int(index)) => Some(index),
+        _ => None,
+    };
+    let beyond = |kind: &str| Fault::Raised {
+        class: "IndexError",
+        message: format!("{kind} index out of range"),
+    };
+    match collection {
+        Value::Object(entries) => hashable(key)?
+            .as_str()
+            .and_then(|key| entries.get(key).cloned())
+            .ok_or_else(|| Fault::KeyError(key.clone())),
+        Value::Array(items) => {
+            let class = class_name(key);
+            let wrong = || Fault::TypeError(format!("list indices must be integers or slices, not {class}"));
+            let position = python_index(&index().ok_or_else(wrong)?, items.len());
+            position
+                .map(|position| items[position].clone())
+                .ok_or_else(|| beyond("list"))
+        }
+        Value::String(text) => {
+            let class = class_name(key);
+            let wrong = || Fault::TypeError(format!("string indices must be integers, not '{class}'"));
+            let position = python_index(&index().ok_or_else(wrong)?, text.chars().count());
+            let letter = position.and_then(|position| text.chars().nth(position));
+            letter
+                .map(|letter| Value::from(letter.to_string()))
+                .ok_or_else(|| beyond("string"))
+        }
+        other => Err(Fault::TypeError(format!(
+            "'{}' object is not subscriptable",
+            class_name(other)
+        ))),
     }
-    Ok(place)
 }
 
 pub(super) fn check_select(name: &str, arguments: &Expression) -> Result<(), Fault> {
@@ -165,15 +197,20 @@ pub(super) fn check_member_list(name: &str, arguments: &Expression) -> Result<()
 
 /// `['Name', 'Value', ['.member.0.Name=a', '.member.0.Value=b']]` gives `{a: b}`.
 pub(super) fn member_list_to_map(arguments: &Expression, resolver: &Resolver<'_>) -> Result<Value, ResolveError> {
-    let [key_name, value_name, list] = arguments.as_list().unwrap_or_default() else {
+    let arguments = unpacked(arguments).unwrap_or_default();
+    let [key_name, value_name, list] = arguments.as_ref() else {
         return Err(Fault::TypeError("Member list must be a list".to_owned()).into());
     };
     let (key_name, value_name) = (
         key_name.as_text().unwrap_or_default(),
         value_name.as_text().unwrap_or_default(),
     );
-    let Value::Array(list) = resolver.resolve(list)? else {
-        return Err(Fault::TypeError("Member list must be a list".to_owned()).into());
+    // Python walks through the keys of a map and the characters of a text, too.
+    let list: Vec<Value> = match resolver.resolve(list)? {
+        Value::Array(items) => items,
+        Value::Object(entries) => entries.into_iter().map(|(key, _)| Value::String(key)).collect(),
+        Value::String(text) => text.chars().map(|letter| Value::String(letter.into())).collect(),
+        _ => return Err(Fault::TypeError("Member list must be a list".to_owned()).into()),
     };
     let mut members: BTreeMap<num_bigint::BigInt, Map<String, Value>> = BTreeMap::new();
     for (position, item) in list.iter().enumerate() {

@@ -171,7 +171,7 @@ fn replaced_text(text: &str, keys: &[&String], values: &[&Value]) -> Result<Stri
         let Value::String(value) = value else {
             return Err(Fault::TypeError(format!(
                 "replace() argument 2 must be str, not {}",
-                class_name(value)
+                if value.is_null() { "None" } else { class_name(value) }
             )));
         };
         let occurrences = replaced.matches(key.as_str()).count();

@@ -103,10 +103,7 @@ pub(super) fn validate(call: &Call) -> Result<(), Fault> {
 pub(super) fn resolve(name: &str, arguments: &Expression, resolver: &Resolver<'_>) -> Result<Value, ResolveError> {
     let parts = match resolver.resolve(arguments)? {
         Value::Object(parts) => parts,
-        other => {
-            let class = class_name(&other);
-            return Err(Fault::AttributeError(format!("'{class}' object has no attribute 'get'")).into());
-        }
+        other => return Err(no_parts(&other).into()),
     };
     check(
         name,
@@ -132,6 +129,21 @@ pub(super) fn resolve(name: &str, arguments: &Expression, resolver: &Resolver<'_
         &quote(&text("fragment"), "/"),
     );
     Ok(Value::String(url))
+}
+
+/// What Python says where it looks for parts in something else.
+fn no_parts(value: &Value) -> Fault {
+    let class = class_name(value);
+    let is_there = match value {
+        Value::String(text) => PARTS.iter().any(|part| text.contains(part)),
+        Value::Array(items) => PARTS.iter().any(|part| items.iter().any(|item| item == part)),
+        _ => return Fault::TypeError(format!("argument of type '{class}' is not iterable")),
+    };
+    match (is_there, value) {
+        (false, _) => Fault::AttributeError(format!("'{class}' object has no attribute 'get'")),
+        (true, Value::String(_)) => Fault::TypeError("string indices must be integers, not 'str'".to_owned()),
+        (true, _) => Fault::TypeError("list indices must be integers or slices, not str".to_owned()),
+    }
 }
 
 fn host_text(parts: &Map<String, Value>, text: &impl Fn(&str) -> String) -> String {
