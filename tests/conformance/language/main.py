@@ -11,6 +11,7 @@ import corpus
 import generate
 import oracle
 import ours
+import reach
 
 HERE = pathlib.Path(__file__).resolve().parent
 BATCH = 200
@@ -29,8 +30,10 @@ def arguments():
     parser.add_argument('--name', metavar='TEXT', help='only probes whose name contains this')
     parser.add_argument('--show', metavar='N', type=int, default=20, help='how many differences to show')
     parser.add_argument('--list', action='store_true', help='name the families, with the number of probes in each')
+    parser.add_argument('--reach', action='store_true', help='tell which errors of Heat the catalogue never meets, and end')
+    parser.add_argument('--profile', choices=('dev', 'release'), default='release', help='how our side is built')
     parser.add_argument('--probe', metavar='PATH', default=os.environ.get('HEAT_LANGUAGE_PROBE'),
-                        help='our side, if built already (cargo build --release --example language_probe)')
+                        help='our side, if built already')
     return parser.parse_args()
 
 
@@ -39,6 +42,16 @@ def families(options):
     for directory in options.corpus:
         yield from corpus.probes(pathlib.Path(directory))
     yield from generate.probes(options.random, options.seed)
+
+
+def counted(catalogue):
+    """How many probes of the catalogue look at what."""
+    looks_at = {'text': 'texts in YAML or JSON', 'stack': 'templates', 'snippet': 'calls of functions'}
+    counts = collections.Counter()
+    for _, probe in catalogue:
+        kind = 'snippet' if 'snippet' in probe else probe.get('kind', 'stack')
+        counts[looks_at.get(kind, kind)] += 1
+    return ', '.join('%d %s' % (count, kind) for kind, count in counts.most_common())
 
 
 def chosen(options):
@@ -102,14 +115,23 @@ def main():
         for family, count in sorted(counts.items()):
             print('%-24s %d' % (family, count))
         return 0
-    probe_path = ours.example('language_probe', options.probe)
+    if options.reach:
+        watch = reach.Watch()
+        for _, probe in oracle.catalogue(HERE / 'probes'):
+            watch.during(lambda: oracle.answer(probe))
+        return 1 if reach.report(watch) else 0
+    probe_path = ours.example('language_probe', options.probe, options.profile)
     summary = Summary(options.show)
     for batch in batches(chosen(options)):
         answered = [oracle.answer(probe) for _, probe in batch]
         judged = subprocess.run([probe_path], input=json.dumps(answered), text=True, check=True, stdout=subprocess.PIPE)
         for (family, _), judgement in zip(batch, json.loads(judged.stdout), strict=True):
             summary.add(family, judgement)
-    return 1 if summary.print() else 0
+    different = summary.print()
+    if options.random:
+        print('random probes from --seed %d' % options.seed)
+    print('catalogue: ' + counted(oracle.catalogue(HERE / 'probes')))
+    return 1 if different else 0
 
 
 if __name__ == '__main__':

@@ -45,8 +45,10 @@ PARAMETERS = {
     'off': {'type': 'boolean', 'default': 'off'},
     'missing': {'type': 'string'},
 }
-# There is no cloud.
+# There is no cloud, and what our engine leaves to Heat's is left to it.
 constraints.BaseCustomConstraint.validate = lambda self, value, context: True
+for left in ('cron_expression', 'expiration', 'iso_8601', 'timezone'):
+    resources.global_env().get_constraint(left).validate = constraints.BaseCustomConstraint.validate
 stk_defn.StackDefinition.get_availability_zones = lambda self: ['nova', 'second']
 
 RESOURCES = {
@@ -109,7 +111,12 @@ def attempt(work):
     try:
         return {'ok': work()}
     except Exception as error:
-        return {'error': [type(error).__name__, str(error)]}
+        return {'error': [type(error).__name__, in_order(str(error))]}
+
+
+def in_order(message):
+    """Heat keeps the versions that a template claims to have in a set."""
+    return re.sub(r'(?<=Ambiguous versions \()[^)]*', lambda found: ', '.join(sorted(found[0].split(', '))), message)
 
 
 def attribute_key(key):
@@ -243,6 +250,8 @@ def environment_outcome(probe):
 
     outcome['types'] = [attempt(lambda: resolved(*pair))
                         for pair in probe.get('types', [])]
+    outcome['made'] = [attempt(lambda: env.registry.get_class_to_instantiate(*pair) and None)
+                       for pair in probe.get('made', [])]
     outcome['hooks'] = [env.registry.matches_hook(*pair)
                         for pair in probe.get('hooks', [])]
     outcome['restricted'] = [
@@ -291,6 +300,15 @@ def regex_outcome(probe):
     return [reached(text) for text in probe['texts']]
 
 
+def format_outcome(probe):
+    """Why each value is refused by a constraint that asks no service."""
+    def refusal(value):
+        checker = resources.global_env().get_constraint(probe['constraint'])()
+        return None if checker.validate(value, None) else checker.error(value)
+
+    return [refusal(value) for value in probe['values']]
+
+
 def text_outcome(probe):
     if probe.get('as') == 'environment':
         return environment_format.parse(probe['text'])
@@ -336,7 +354,7 @@ def refused_outcome(probe):
 def properties_outcome(probe):
     """Validates properties of a type, in a reading without translation."""
     schema = resources.global_env().get_class(probe['type']).properties_schema
-    props = properties.Properties(schema, copy.deepcopy(probe['properties']), context=None)
+    props = properties.Properties(schema, copy.deepcopy(probe['properties']), context=None, section='properties')
     outcome = {'validate': attempt(props.validate)}
     outcome['values'] = {name: attempt(lambda: props[name]) for name in sorted(schema)}
     return outcome
@@ -348,6 +366,7 @@ OUTCOMES = {
     'text': text_outcome,
     'python': python_outcome,
     'regex': regex_outcome,
+    'format': format_outcome,
     'stack': stack_outcome,
     'environment': environment_outcome,
     'merge': merge_outcome,

@@ -10,6 +10,7 @@ use heat_engine::python::regex::PythonRegex;
 use heat_engine::python::repr::{repr_tuple, to_text};
 use heat_engine::python::{dumps, repr};
 use heat_engine::resource::constraints::CustomConstraints;
+use heat_engine::resource::formats;
 use heat_engine::resource::properties::{Depth, Given, Properties, PropertyError};
 use heat_engine::template::environment::{merge_environment_files, mergeable_parameters};
 use heat_engine::template::parameters::own_schemata;
@@ -33,6 +34,7 @@ pub fn outcome(probe: &Value) -> Value {
         "immutable" => immutable_outcome(probe),
         "python" => Ok(python_outcome(&probe["value"])),
         "regex" => regex_outcome(probe),
+        "format" => Ok(format_outcome(probe)),
         other => panic!("unknown kind of probe: {other}"),
     };
     attempt(result)
@@ -136,9 +138,9 @@ fn stack_outcome(probe: &Value) -> Result<Value, TemplateError> {
     let mut outcome = json!({
         "validate": attempt(template.validate().map(|()| Value::Null)),
         "parameters": parameters_outcome(&parameters),
-        "parameters_validate": attempt(parameters.validate(true).and_then(|custom| match first_unknown(&custom) {
-            Some(check) => Err(check.unknown()),
-            None => Ok(Value::Null),
+        "parameters_validate": attempt(parameters.validate(true).and_then(|custom| {
+            custom.iter().try_for_each(check_format)?;
+            Ok(Value::Null)
         })),
         "groups": attempt(template.validate_parameter_groups().map(|()| Value::Null)),
     });
@@ -166,13 +168,16 @@ fn stack_outcome(probe: &Value) -> Result<Value, TemplateError> {
     Ok(outcome)
 }
 
-/// Constraints of Heat's own are taken to hold; `oracle.py` does the same.
-fn first_unknown(custom: &[CustomConstraintCheck]) -> Option<&CustomConstraintCheck> {
+/// What other services would be asked is taken to hold; `oracle.py` does the same.
+fn check_format(check: &CustomConstraintCheck) -> Result<(), TemplateError> {
     const SERVICES: [&str; 8] = [
         "barbican", "cinder", "glance", "keystone", "magnum", "neutron", "nova", "octavia",
     ];
-    let service = |check: &CustomConstraintCheck| check.constraint.split('.').next().unwrap_or_default().to_owned();
-    custom.iter().find(|check| !SERVICES.contains(&service(check).as_str()))
+    match formats::check(&check.constraint, &check.value) {
+        Some(checked) => checked.map_err(|message| check.failure(&message)),
+        None if SERVICES.iter().any(|service| check.constraint.starts_with(service)) => Ok(()),
+        None => Err(check.unknown()),
+    }
 }
 
 fn parameters_outcome(parameters: &Parameters) -> Value {
@@ -288,6 +293,13 @@ fn environment_outcome(probe: &Value) -> Result<Value, TemplateError> {
             )
         })
         .collect();
+    let made: Vec<Value> = pairs(&probe["made"])
+        .into_iter()
+        .map(|(resource_type, resource)| {
+            let found = registry.resolve_for(resource_type, resource.unwrap_or_default(), &is_plugin);
+            attempt(found.map(|_| Value::Null))
+        })
+        .collect();
     let hooks: Vec<bool> = pairs(&probe["hooks"])
         .into_iter()
         .map(|(resource, hook)| registry.has_hook(resource, hook.unwrap_or_default()))
@@ -299,7 +311,9 @@ fn environment_outcome(probe: &Value) -> Result<Value, TemplateError> {
         .iter()
         .map(|name| registry.restricted_actions(name.as_str().unwrap_or_default()))
         .collect();
-    Ok(json!({"stored": environment.to_stored(), "types": types, "hooks": hooks, "restricted": restricted}))
+    Ok(
+        json!({"stored": environment.to_stored(), "types": types, "made": made, "hooks": hooks, "restricted": restricted}),
+    )
 }
 
 fn parameters_of(schema: &Value, values: &Map<String, Value>) -> Result<Parameters, TemplateError> {
@@ -366,8 +380,8 @@ struct AllIsWell;
 
 #[async_trait::async_trait]
 impl CustomConstraints for AllIsWell {
-    async fn validate(&self, _: &str, _: &Value) -> Result<(), String> {
-        Ok(())
+    async fn validate(&self, name: &str, value: &Value) -> Result<(), String> {
+        formats::check(name, value).unwrap_or(Ok(()))
     }
 }
 
@@ -390,6 +404,16 @@ fn properties_outcome(probe: &Value) -> Value {
         .map(|property| (property.name.to_owned(), told(properties.get(property.name))))
         .collect();
     json!({"validate": told(validated.map(|()| Value::Null)), "values": values})
+}
+
+/// Why each value is refused.
+fn format_outcome(probe: &Value) -> Value {
+    let name = probe["constraint"].as_str().unwrap_or_default();
+    let values = probe["values"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let refusals = values
+        .iter()
+        .map(|value| formats::check(name, value).expect("a format").err());
+    refusals.map(|refusal| json!(refusal)).collect()
 }
 
 /// Where each match ends, in characters.

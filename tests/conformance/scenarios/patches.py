@@ -30,6 +30,20 @@ def patch_keeps_what_is_not_named(s):
 
 
 @scenario
+def patches_without_tags_and_with_empty_ones(s):
+    stack = s.create('tagged', SHAPE, {'a': 'a1', 'b': 'b1'}, tags='t1,t2',
+                     environment={'resource_registry': {'My::None': 'OS::Heat::None'}})
+    s.settle()
+    for fields in ({}, {'tags': None}, {'tags': ''}, {'tags': 't3'}, {'tags': []}):
+        s.update(stack, method='PATCH', **fields)
+        s.settle()
+        s.look(stack)
+    s.update(stack, SHAPE)
+    s.settle()
+    s.look(stack)
+
+
+@scenario
 def put_forgets_what_is_not_named(s):
     stack = s.create('put', SHAPE, {'a': 'a1', 'b': 'b1'}, tags='t1', timeout_mins=42)
     s.settle()
@@ -165,5 +179,15 @@ def conditions_and_functions(s):
     s.settle()
     s.look(stack)
     s.update(stack, shape('y'))
+    s.settle()
+    s.look(stack)
+
+
+@scenario
+def an_output_asks_for_what_another_attribute_names(s):
+    """What it asks through is asked for nowhere else."""
+    stack = s.create('through', template(
+        {'tree': resource('OS::Heat::Value', value={'leaf': 'found'}), 'name': resource('OS::Heat::Value', value='leaf')},
+        outputs={'o': {'value': {'get_attr': ['tree', 'value', {'get_attr': ['name', 'value']}]}}}))
     s.settle()
     s.look(stack)
