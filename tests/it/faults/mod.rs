@@ -11,6 +11,8 @@
 //! | B49 | `outages::broker` |
 //! | B52, B56 | `messaging::topology` |
 //! | B59 | `identity::context`, in the library |
+//! | B92, B94, B95, B97, B98, B104 | `template`: the probes of tests/conformance/language |
+//! | B100, B101, B103 | tests/conformance/scenarios: `patches`, `refusals` |
 
 mod broker;
 mod cancelling;
