@@ -47,6 +47,8 @@ pub(super) enum Authentication {
     Given(Arc<Access>),
     /// Something that can log in again.
     Login(Arc<LoginRequest>),
+    /// The caller has nothing to show. What the engine asks for by a login of its own needs nothing of the caller's.
+    Nothing,
 }
 
 /// Somebody's access to the cloud. Cheap to clone and to make: tokens and connections are the [`Cloud`]'s.
@@ -122,6 +124,13 @@ impl Session {
         let access = match &self.authentication {
             Authentication::Given(access) => access.clone(),
             Authentication::Login(login) => self.cloud.log_in(login, refused, &self.global_request_id).await?,
+            Authentication::Nothing => {
+                tracing::error!(
+                    request_id = self.global_request_id,
+                    "no password, trust or token to reach Keystone with"
+                );
+                return Err(CloudError::authorization_failure());
+            }
         };
         self.trustor.as_ref().map_or(Ok(()), |trustor| trustor.check(&access))?;
         Ok(access)
@@ -146,7 +155,7 @@ impl Session {
 
     fn can_renew(&self) -> bool {
         match &self.authentication {
-            Authentication::Given(_) => false,
+            Authentication::Given(_) | Authentication::Nothing => false,
             Authentication::Login(login) => login.can_repeat(),
         }
     }

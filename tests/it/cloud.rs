@@ -139,11 +139,12 @@ async fn a_token_alone_is_asked_about() {
         .unwrap();
     assert_eq!(access.user_id, caller.user_id);
     assert!(access.has_catalog());
-    let nobody = cloud_with(lab_options()).session(&RequestContext {
+    let nobody = RequestContext {
         auth_url: caller.auth_url,
         ..RequestContext::default()
-    });
-    assert_eq!(nobody.unwrap_err().to_string(), "Authorization failed.");
+    };
+    let refused = cloud_with(lab_options()).session(&nobody).unwrap().access().await;
+    assert_eq!(refused.unwrap_err().to_string(), "Authorization failed.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,5 +1,6 @@
 //! Ends that nobody recorded, and what traversals leave behind.
 
+use rstest::rstest;
 use serde_json::json;
 
 use super::{RESTLESS, asleep_between, stop};
@@ -98,15 +99,19 @@ async fn sync_points_of_a_traversal_that_is_over_go() {
     site.close().await;
 }
 
+#[rstest]
+#[case::before_anything_went("")]
+#[case::after_the_credentials(", user_creds_id = NULL")]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_delete_that_broke_off_is_finished() {
+async fn a_delete_that_broke_off_is_finished(#[case] gone: &str) {
     let site = Site::restless("delete").await;
     let stack = complete(&site, "delete", json!({})).await;
+    assert_eq!(site.count("user_creds").await, 1);
     site.change(&format!(
-        "UPDATE stack SET action = 'DELETE', status = 'COMPLETE' WHERE id = '{}'",
+        "UPDATE stack SET action = 'DELETE', status = 'COMPLETE'{gone} WHERE id = '{}'; \
+         DELETE FROM user_creds WHERE id NOT IN (SELECT user_creds_id FROM stack WHERE user_creds_id IS NOT NULL)",
         stack.id
     ));
-    assert_eq!(site.count("user_creds").await, 1);
     let _engine = site.engine().await;
     site.until_settled(&stack, "gone").await;
     assert_eq!(site.count("user_creds").await, 0);
