@@ -1,7 +1,8 @@
 //! Every step of a stack's life fails in turn: each statement and each message, before the server has it, after, and
 //! refused. Then the engine itself dies at each of them.
 //!
-//! One run takes every [`STRIDE`]th step, a different set for each kind of failure; with `EVERY_STEP=1` it takes them all.
+//! One run takes every [`STRIDE`]th step, of deaths every second of these, and a different set for each kind of failure;
+//! with `EVERY_STEP=1` it takes them all.
 
 use std::ops::Deref;
 use std::process::{Command, Stdio};
@@ -140,14 +141,14 @@ async fn nothing_is_left(site: &Site) {
 /// B01, B05: an engine dies at each step, another starts, and nobody asks again.
 #[rstest]
 #[case::before(0, Strike::Before)]
-#[case::after(3, Strike::After)]
+#[case::after(STRIDE, Strike::After)]
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_dies_at_each_step(#[case] number: usize, #[case] strike: Strike) {
     let course = Course::lay(&format!("dies{number}"), RESTLESS).await;
     let mut engine = course.engine().await;
     let parts = undisturbed(&course).await;
     for ((what, _), (_, steps)) in LIFE.into_iter().zip(&parts) {
-        for step in (number..*steps).step_by(every(STRIDE)) {
+        for step in (number..*steps).step_by(every(2 * STRIDE)) {
             let name = format!("{what}{step}");
             engine = live_with_a_death(&course, engine, &name, what, (step, strike)).await;
         }
