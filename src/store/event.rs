@@ -11,6 +11,7 @@ use super::paging::{Order, Page};
 use super::probe::Probe;
 use super::resource_properties_data::PropertiesData;
 use super::session::Session;
+use super::shapes::padded;
 use super::text::Repertoire;
 use super::value::{SqlValue, placeholders};
 
@@ -232,6 +233,7 @@ impl Session {
         if ids.is_empty() {
             return Ok(());
         }
+        let ids = padded(ids);
         let sql = format!(
             "DELETE FROM resource_properties_data WHERE id IN ({}) \
              AND NOT EXISTS (SELECT 1 FROM event e WHERE e.rsrc_prop_data_id = resource_properties_data.id) \
@@ -239,8 +241,7 @@ impl Session {
              AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.attr_data_id = resource_properties_data.id)",
             placeholders(ids.len())
         );
-        let values: Vec<_> = ids.iter().map(|id| SqlValue::from(*id)).collect();
-        self.execute_once(sql, &values).await?;
+        self.execute(sql, &ids).await?;
         Ok(())
     }
 
@@ -263,7 +264,7 @@ impl Session {
             conditions.where_clause(),
             order.clauses("e", query.page.limit)
         );
-        let rows = self.fetch_once(sql, &conditions.values).await?;
+        let rows = self.fetch_all(sql, &conditions.values).await?;
         Ok(rows
             .iter()
             .map(|row| event_from_row(row, query.with_properties))

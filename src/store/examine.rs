@@ -163,7 +163,7 @@ impl Session {
         ];
         let mut refusals = Vec::new();
         for (privilege, sql) in statements {
-            match self.execute_once(sql, &[]).await {
+            match self.execute(sql, &[]).await {
                 Ok(_) => {}
                 Err(error) if is_refusal(&error) => refusals.push(Refusal {
                     table: name.clone(),

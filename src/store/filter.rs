@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::StoreError;
+use super::shapes::padded;
 use super::value::{SqlValue, placeholders};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -84,10 +85,8 @@ impl Conditions {
                 FilterTest::Is(value) => self.add(format!("{column} = ?"), [value.clone()]),
                 FilterTest::OneOf(values) if values.is_empty() => self.add("FALSE", []),
                 FilterTest::OneOf(values) => {
-                    self.add(
-                        format!("{column} IN ({})", placeholders(values.len())),
-                        values.iter().cloned(),
-                    );
+                    let values = padded(values);
+                    self.add(format!("{column} IN ({})", placeholders(values.len())), values);
                 }
             }
         }

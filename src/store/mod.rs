@@ -39,6 +39,7 @@ mod rehearsal;
 mod retry;
 mod schema;
 mod session;
+mod shapes;
 mod swap;
 mod text;
 mod units;

@@ -14,8 +14,8 @@ use super::retry::RetryLimits;
 use crate::settings::DatabaseSettings;
 
 /// Prepared statements that a connection keeps. The server has one budget for all connections of all engines
-/// (`max_prepared_stmt_count`), and each connection uses a few statements over and over.
-const PREPARED_STATEMENTS: usize = 40;
+/// (`max_prepared_stmt_count`, 16,382 by default); what stacks live by fits in here (`shapes.rs` says why it should).
+const PREPARED_STATEMENTS: usize = 96;
 
 /// `[database]` as far as the store needs it; the defaults are oslo.db's.
 #[derive(Debug, Clone)]

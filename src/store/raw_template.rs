@@ -5,6 +5,7 @@ use sqlx::Row;
 use super::assignments::Assignments;
 use super::error::StoreError;
 use super::session::Session;
+use super::shapes::padded;
 use super::swap::Swap;
 use super::text::{JSON_NULL, json_from_column, json_or_null};
 use super::value::{SqlValue, placeholders};
@@ -135,6 +136,7 @@ impl Session {
         if ids.is_empty() {
             return Ok(());
         }
+        let ids = padded(ids);
         let sql = format!(
             "SELECT t.id, t.files_id FROM raw_template t WHERE t.id IN ({}) \
              AND NOT EXISTS (SELECT 1 FROM stack s WHERE s.raw_template_id = t.id) \
@@ -142,10 +144,9 @@ impl Session {
              AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.current_template_id = t.id)",
             placeholders(ids.len())
         );
-        let values: Vec<_> = ids.iter().map(|id| SqlValue::from(*id)).collect();
         let mut unused = Vec::new();
         let mut files = Vec::new();
-        for row in self.fetch_once(sql, &values).await? {
+        for row in self.fetch_all(sql, &ids).await? {
             unused.push(row.try_get("id")?);
             files.extend(row.try_get::<Option<i64>, _>("files_id")?);
         }

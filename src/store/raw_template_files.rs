@@ -3,8 +3,9 @@
 use super::assignments::Assignments;
 use super::error::StoreError;
 use super::session::Session;
+use super::shapes::padded;
 use super::text::json_from_column;
-use super::value::{SqlValue, placeholders};
+use super::value::placeholders;
 
 impl Session {
     /// The files as JSON text. The outer `None` is a row that is missing.
@@ -28,13 +29,13 @@ impl Session {
         if ids.is_empty() {
             return Ok(());
         }
+        let ids = padded(ids);
         let sql = format!(
             "DELETE FROM raw_template_files WHERE id IN ({}) \
              AND NOT EXISTS (SELECT 1 FROM raw_template t WHERE t.files_id = raw_template_files.id)",
             placeholders(ids.len())
         );
-        let values: Vec<_> = ids.iter().map(|id| SqlValue::from(*id)).collect();
-        self.execute_once(sql, &values).await?;
+        self.execute(sql, &ids).await?;
         Ok(())
     }
 }

@@ -64,7 +64,7 @@ impl Session {
         let is_as_expected = rehearsal.is_written(&row) || {
             let sql = format!("SELECT 1 FROM {} WHERE {}{}", swap.table, swap.key, and(swap.expected));
             let values: Vec<_> = swap.key_values.iter().chain(&swap.expected_values).cloned().collect();
-            !self.fetch_once(sql, &values).await?.is_empty()
+            !self.fetch_all(sql, &values).await?.is_empty()
         };
         self.tell_imagined(&swap.sql(), &swap.values(), u64::from(is_as_expected));
         if is_as_expected {

@@ -11,6 +11,7 @@ use super::probe::Probe;
 use super::resource_data::ResourceData;
 use super::resource_properties_data::PropertiesData;
 use super::session::{Session, SwapStatement};
+use super::shapes::padded;
 use super::swap::Swap;
 use super::text::{JSON_NULL, Repertoire, id_list, json_from_column, json_or_null};
 use super::value::{SqlValue, placeholders};
@@ -362,7 +363,7 @@ impl Session {
             "SELECT {RESOURCE_COLUMNS}, {LOADED_COLUMNS} FROM {LOADED_TABLES}{} ORDER BY r.id, d.id",
             conditions.where_clause()
         );
-        loaded_resources(&self.fetch_once(sql, &conditions.values).await?)
+        loaded_resources(&self.fetch_all(sql, &conditions.values).await?)
     }
 
     async fn load_resources(
@@ -441,16 +442,14 @@ impl Session {
         if resources.is_empty() {
             return Ok(Vec::new());
         }
+        let uuids: Vec<&str> = resources.iter().map(|resource| resource.uuid.as_str()).collect();
+        let uuids = padded(&uuids);
         let sql = format!(
             "SELECT uuid, id FROM resource WHERE uuid IN ({})",
-            placeholders(resources.len())
+            placeholders(uuids.len())
         );
-        let uuids: Vec<_> = resources
-            .iter()
-            .map(|resource| SqlValue::from(resource.uuid.as_str()))
-            .collect();
         let mut ids = std::collections::HashMap::new();
-        for row in self.fetch_once(sql, &uuids).await? {
+        for row in self.fetch_all(sql, &uuids).await? {
             ids.insert(row.try_get::<String, _>("uuid")?, row.try_get::<i64, _>("id")?);
         }
         let id = |resource: &NewResource| ids.get(&resource.uuid).copied().ok_or(sqlx::Error::RowNotFound);

@@ -15,6 +15,7 @@ use super::error::StoreError;
 use super::measure;
 use super::probe::Probe;
 use super::rehearsal::{self, Rehearsal};
+use super::shapes::{groups, padded};
 use super::swap::Swap;
 use super::text::Repertoire;
 use super::value::{SqlValue, bind_all, placeholders};
@@ -182,17 +183,9 @@ impl Session {
         Door::new(connection, &self.onlooker.journal, self.onlooker.transaction, values)
     }
 
-    /// Runs a write that is one of a few.
+    /// Runs a write.
     pub(super) async fn execute(&mut self, sql: impl Into<String>, values: &[SqlValue]) -> Result<Written, StoreError> {
-        self.write(sql.into(), values, true).await
-    }
-
-    /// Runs a write whose text varies too much to be worth keeping prepared.
-    pub(super) async fn execute_once(&mut self, sql: String, values: &[SqlValue]) -> Result<Written, StoreError> {
-        self.write(sql, values, false).await
-    }
-
-    async fn write(&mut self, sql: String, values: &[SqlValue], prepared: bool) -> Result<Written, StoreError> {
+        let sql = sql.into();
         if let Some(rehearsal) = self.onlooker.rehearsal.clone() {
             self.tell_imagined(&sql, values, 1);
             return Ok(Written {
@@ -200,7 +193,7 @@ impl Session {
                 id: rehearsal.next_id(),
             });
         }
-        let statement = bind_all(sqlx::query(AssertSqlSafe(sql)).persistent(prepared), values);
+        let statement = bind_all(sqlx::query(AssertSqlSafe(sql)), values);
         Ok(statement.execute(self.statement_with(values)).await?.into())
     }
 
@@ -220,11 +213,6 @@ impl Session {
 
     pub(super) async fn fetch_all(&mut self, sql: String, values: &[SqlValue]) -> Result<Vec<MySqlRow>, StoreError> {
         let statement = bind_all(sqlx::query(AssertSqlSafe(sql)), values);
-        Ok(statement.fetch_all(self.statement_with(values)).await?)
-    }
-
-    pub(super) async fn fetch_once(&mut self, sql: String, values: &[SqlValue]) -> Result<Vec<MySqlRow>, StoreError> {
-        let statement = bind_all(sqlx::query(AssertSqlSafe(sql)).persistent(false), values);
         Ok(statement.fetch_all(self.statement_with(values)).await?)
     }
 
@@ -248,14 +236,13 @@ impl Session {
         rows: &[Assignments],
         idempotent: &str,
     ) -> Result<(), StoreError> {
-        const ROWS_IN_ONE_STATEMENT: usize = 200;
-        for rows in rows.chunks(ROWS_IN_ONE_STATEMENT) {
-            let mut sql = insert_statement(table, &rows[0], rows.len());
+        for group in groups(rows) {
+            let mut sql = insert_statement(table, &group[0], group.len());
             if self.unsure {
                 sql.push_str(idempotent);
             }
-            let values: Vec<_> = rows.iter().flat_map(Assignments::values).collect();
-            self.execute_once(sql, &values).await?;
+            let values: Vec<_> = group.iter().flat_map(Assignments::values).collect();
+            self.execute(sql, &values).await?;
         }
         Ok(())
     }
@@ -265,9 +252,9 @@ impl Session {
         if ids.is_empty() {
             return Ok(0);
         }
+        let ids = padded(ids);
         let sql = format!("DELETE FROM {table} WHERE id IN ({})", placeholders(ids.len()));
-        let values: Vec<_> = ids.iter().map(|id| SqlValue::from(*id)).collect();
-        Ok(self.execute_once(sql, &values).await?.rows_affected())
+        Ok(self.execute(sql, &ids).await?.rows_affected())
     }
 
     /// Writes `changes` where `expected` holds for the row that `key` names, and tells what became of it.
@@ -282,7 +269,7 @@ impl Session {
             self.add_probe(Probe::new(probe_sql, probe_values));
             return Ok(Swap::Updated);
         }
-        if self.unsure && !self.fetch_once(probe_sql, &probe_values).await?.is_empty() {
+        if self.unsure && !self.fetch_all(probe_sql, &probe_values).await?.is_empty() {
             return Ok(Swap::Updated);
         }
         self.lost_or_gone(&swap).await
@@ -291,7 +278,7 @@ impl Session {
     /// Why a swap found nothing to write.
     pub(super) async fn lost_or_gone(&mut self, swap: &SwapStatement<'_>) -> Result<Swap, StoreError> {
         let sql = format!("SELECT 1 FROM {} WHERE {}", swap.table, swap.key);
-        let row = self.fetch_once(sql, &swap.key_values).await?;
+        let row = self.fetch_all(sql, &swap.key_values).await?;
         if row.is_empty() {
             return Ok(Swap::Gone);
         }

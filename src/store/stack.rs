@@ -9,9 +9,10 @@ use super::error::StoreError;
 use super::probe::Probe;
 use super::raw_template::RawTemplate;
 use super::session::{Session, SwapStatement};
+use super::shapes::padded;
 use super::swap::Swap;
 use super::text::{JSON_NULL, Repertoire, json_from_column};
-use super::value::SqlValue;
+use super::value::{SqlValue, placeholders};
 
 /// A stack without its graph (`current_deps`), which few want and which can be large.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -498,12 +499,12 @@ impl Session {
             ""
         };
         while !owners.is_empty() {
+            let values = padded(&owners);
             let sql = format!(
                 "SELECT {STACK_COLUMNS} FROM stack s WHERE s.owner_id IN ({}) AND s.backup = 0{condition}",
-                super::value::placeholders(owners.len())
+                placeholders(values.len())
             );
-            let values: Vec<_> = owners.into_iter().map(SqlValue::from).collect();
-            let rows = self.fetch_once(sql, &values).await?;
+            let rows = self.fetch_all(sql, &values).await?;
             let level: Vec<Stack> = rows.iter().map(stack_from_row).collect::<Result<_, _>>()?;
             owners = level.iter().map(|stack| stack.id.clone()).collect();
             levels.push(level);

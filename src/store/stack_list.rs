@@ -145,7 +145,7 @@ impl Session {
             conditions.where_clause(),
             order.clauses("s", query.page.limit)
         );
-        let rows = self.fetch_once(sql, &conditions.values).await?;
+        let rows = self.fetch_all(sql, &conditions.values).await?;
         Ok(rows.iter().map(stack_from_row).collect::<Result<_, _>>()?)
     }
 
@@ -162,7 +162,7 @@ impl Session {
     pub async fn stacks_count(&mut self, query: &StackQuery) -> Result<i64, StoreError> {
         let conditions = query.conditions()?;
         let sql = format!("SELECT COUNT(*) AS stacks FROM stack s{}", conditions.where_clause());
-        let rows = self.fetch_once(sql, &conditions.values).await?;
+        let rows = self.fetch_all(sql, &conditions.values).await?;
         Ok(rows.first().map(|row| row.try_get("stacks")).transpose()?.unwrap_or(0))
     }
 

@@ -7,7 +7,8 @@ use sqlx::Row;
 use super::assignments::Assignments;
 use super::error::StoreError;
 use super::session::Session;
-use super::value::{SqlValue, placeholders};
+use super::shapes::padded;
+use super::value::placeholders;
 
 impl Session {
     pub async fn stack_tags_get(&mut self, stack_id: &str) -> Result<Vec<String>, StoreError> {
@@ -27,12 +28,12 @@ impl Session {
         if stack_ids.is_empty() {
             return Ok(tags);
         }
+        let stack_ids = padded(stack_ids);
         let sql = format!(
             "SELECT stack_id, tag FROM stack_tag WHERE stack_id IN ({}) AND tag IS NOT NULL ORDER BY id",
             placeholders(stack_ids.len())
         );
-        let values: Vec<_> = stack_ids.iter().map(|id| SqlValue::from(id.as_str())).collect();
-        for row in self.fetch_once(sql, &values).await? {
+        for row in self.fetch_all(sql, &stack_ids).await? {
             tags.entry(row.try_get("stack_id")?)
                 .or_default()
                 .push(row.try_get("tag")?);
