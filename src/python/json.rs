@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::number::{PyNumber, float_text};
 
@@ -31,7 +31,10 @@ fn write_value(text: &mut String, value: &Value, order: KeyOrder) {
         Value::Null => text.push_str("null"),
         Value::Bool(true) => text.push_str("true"),
         Value::Bool(false) => text.push_str("false"),
-        Value::Number(number) => write_number(text, &PyNumber::from_json(number)),
+        Value::Number(number) => match plain_integer(number) {
+            Some(digits) => text.push_str(digits),
+            None => write_number(text, &PyNumber::from_json(number)),
+        },
         Value::String(string) => write_string(text, string),
         Value::Array(items) => {
             text.push('[');
@@ -41,21 +44,34 @@ fn write_value(text: &mut String, value: &Value, order: KeyOrder) {
             }
             text.push(']');
         }
-        Value::Object(items) => {
-            let mut entries: Vec<(&String, &Value)> = items.iter().collect();
-            if matches!(order, KeyOrder::Sorted) {
+        Value::Object(items) => match order {
+            KeyOrder::Kept => write_entries(text, items.iter(), order),
+            KeyOrder::Sorted => {
+                let mut entries: Vec<(&String, &Value)> = items.iter().collect();
                 entries.sort_by(|(left, _), (right, _)| left.chars().cmp(right.chars()));
+                write_entries(text, entries.into_iter(), order);
             }
-            text.push('{');
-            for (index, (key, item)) in entries.into_iter().enumerate() {
-                write_separator(text, index);
-                write_string(text, key);
-                text.push_str(": ");
-                write_value(text, item, order);
-            }
-            text.push('}');
-        }
+        },
     }
+}
+
+fn write_entries<'a>(text: &mut String, entries: impl Iterator<Item = (&'a String, &'a Value)>, order: KeyOrder) {
+    text.push('{');
+    for (index, (key, item)) in entries.enumerate() {
+        write_separator(text, index);
+        write_string(text, key);
+        text.push_str(": ");
+        write_value(text, item, order);
+    }
+    text.push('}');
+}
+
+/// The text of an integer that Python would write just so.
+fn plain_integer(number: &Number) -> Option<&str> {
+    let text = number.as_str();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (digits == text || digits != "0");
+    is_plain.then_some(text)
 }
 
 fn write_separator(text: &mut String, index: usize) {
@@ -75,27 +91,38 @@ fn write_number(text: &mut String, number: &PyNumber) {
     }
 }
 
-fn write_string(text: &mut String, string: &str) {
+/// Adds a string to a text, quoted.
+pub fn write_string(text: &mut String, string: &str) {
     text.push('"');
-    for character in string.chars() {
-        match character {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            '\u{8}' => text.push_str("\\b"),
-            '\u{c}' => text.push_str("\\f"),
-            ' '..='~' => text.push(character),
-            _ => {
-                for unit in character.encode_utf16(&mut [0; 2]) {
-                    // Writing to a String cannot fail.
-                    let _ = write!(text, "\\u{unit:04x}");
-                }
+    let mut rest = string;
+    while let Some(at) = rest.find(|character| !matches!(character, ' '..='~') || matches!(character, '"' | '\\')) {
+        text.push_str(&rest[..at]);
+        let mut characters = rest[at..].chars();
+        if let Some(character) = characters.next() {
+            write_escaped(text, character);
+        }
+        rest = characters.as_str();
+    }
+    text.push_str(rest);
+    text.push('"');
+}
+
+fn write_escaped(text: &mut String, character: char) {
+    match character {
+        '"' => text.push_str("\\\""),
+        '\\' => text.push_str("\\\\"),
+        '\n' => text.push_str("\\n"),
+        '\r' => text.push_str("\\r"),
+        '\t' => text.push_str("\\t"),
+        '\u{8}' => text.push_str("\\b"),
+        '\u{c}' => text.push_str("\\f"),
+        _ => {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = write!(text, "\\u{unit:04x}");
             }
         }
     }
-    text.push('"');
 }
 
 #[cfg(test)]

@@ -38,6 +38,9 @@ struct Reader<'a> {
     offset: usize,
 }
 
+/// A word, and the value that it stands for.
+type Word = (&'static str, fn() -> Value);
+
 impl Reader<'_> {
     fn error(&self, reason: &'static str) -> JsonError {
         self.error_at(reason, self.offset)
@@ -83,18 +86,19 @@ impl Reader<'_> {
     }
 
     fn read_word_or_number(&mut self) -> Result<Value, JsonError> {
-        let words = [
-            ("null", Value::Null),
-            ("true", Value::Bool(true)),
-            ("false", Value::Bool(false)),
-            ("NaN", Value::Null),
-            ("Infinity", PyNumber::Float(f64::INFINITY).to_json()),
-            ("-Infinity", PyNumber::Float(f64::NEG_INFINITY).to_json()),
-        ];
-        for (word, value) in words {
-            if self.accept(word) {
-                return Ok(value);
-            }
+        let word: Option<Word> = match self.peek() {
+            Some(b'n') => Some(("null", || Value::Null)),
+            Some(b't') => Some(("true", || Value::Bool(true))),
+            Some(b'f') => Some(("false", || Value::Bool(false))),
+            Some(b'N') => Some(("NaN", || Value::Null)),
+            Some(b'I') => Some(("Infinity", || PyNumber::Float(f64::INFINITY).to_json())),
+            Some(b'-') => Some(("-Infinity", || PyNumber::Float(f64::NEG_INFINITY).to_json())),
+            _ => None,
+        };
+        if let Some((word, value)) = word
+            && self.accept(word)
+        {
+            return Ok(value());
         }
         let length = self.number_length();
         let number = self.text[self.offset..self.offset + length]
@@ -190,20 +194,21 @@ impl Reader<'_> {
         self.offset += 1;
         let mut text = String::new();
         loop {
-            let Some(character) = self.text[self.offset..].chars().next() else {
+            let rest = &self.text[self.offset..];
+            // All three are ASCII, which no other character has in it.
+            let Some(plain) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | ..b' ')) else {
+                self.offset = self.text.len();
                 return Err(self.error_at("Unterminated string starting at", start));
             };
-            match character {
-                '"' => {
+            text.push_str(&rest[..plain]);
+            self.offset += plain;
+            match self.peek() {
+                Some(b'"') => {
                     self.offset += 1;
                     return Ok(text);
                 }
-                '\\' => text.push(self.read_escape(start)?),
-                control if control < ' ' => return Err(self.error("Invalid control character at")),
-                other => {
-                    text.push(other);
-                    self.offset += other.len_utf8();
-                }
+                Some(b'\\') => text.push(self.read_escape(start)?),
+                _ => return Err(self.error("Invalid control character at")),
             }
         }
     }
