@@ -34,7 +34,7 @@ use crate::journal::Journal;
 use crate::settings::ClientSettings;
 use login::{Domain, LoginRequest, Proof, Scope, Secret, TokenCache, UserName};
 use secrecy::ExposeSecret;
-use session::{Authentication, Trustor, versioned};
+use session::{Authentication, GivenToken, Trustor, versioned};
 use transport::Transport;
 
 /// Whether the certificates and keys that heat.conf names for a service can be used.
@@ -110,7 +110,7 @@ impl Cloud {
             login(self.trustee_login(&keystone_url, Scope::Trust(trust_id.to_owned()))?)
         } else if let Some(description) = &context.auth_token_info {
             let token = context.auth_token.clone().unwrap_or_default();
-            Authentication::Given(Arc::new(Access::from_description(token, description)))
+            Authentication::Given(Arc::new(GivenToken::new(token, description.clone())))
         } else if let Some(password) = given(&context.password) {
             login(LoginRequest {
                 keystone_url: keystone_url.clone(),

@@ -1,7 +1,7 @@
 //! A session: somebody's token and the services that it opens.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::header::{HeaderName, HeaderValue};
@@ -44,11 +44,40 @@ pub static NEUTRON: Service = Service {
 #[derive(Clone, Debug)]
 pub(super) enum Authentication {
     /// A caller's token, as it came. When it is refused there is no way to another.
-    Given(Arc<Access>),
+    Given(Arc<GivenToken>),
     /// Something that can log in again.
     Login(Arc<LoginRequest>),
     /// The caller has nothing to show. What the engine asks for by a login of its own needs nothing of the caller's.
     Nothing,
+}
+
+/// A token with its description, which most sessions never look into.
+pub(super) struct GivenToken {
+    token: String,
+    description: Arc<Value>,
+    access: OnceLock<Arc<Access>>,
+}
+
+impl GivenToken {
+    pub fn new(token: String, description: Arc<Value>) -> Self {
+        Self {
+            token,
+            description,
+            access: OnceLock::new(),
+        }
+    }
+
+    fn access(&self) -> Arc<Access> {
+        let read = || Arc::new(Access::from_description(self.token.clone(), &self.description));
+        self.access.get_or_init(read).clone()
+    }
+}
+
+/// Says whose token it is; not the token.
+impl fmt::Debug for GivenToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.access().fmt(f)
+    }
 }
 
 /// Somebody's access to the cloud. Cheap to clone and to make: tokens and connections are the [`Cloud`]'s.
@@ -122,7 +151,7 @@ impl Session {
 
     async fn access_unless(&self, refused: Option<&Arc<Access>>) -> Result<Arc<Access>, CloudError> {
         let access = match &self.authentication {
-            Authentication::Given(access) => access.clone(),
+            Authentication::Given(token) => token.access(),
             Authentication::Login(login) => self.cloud.log_in(login, refused, &self.global_request_id).await?,
             Authentication::Nothing => {
                 tracing::error!(
