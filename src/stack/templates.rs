@@ -15,9 +15,37 @@ use crate::python::json_reader::loads;
 use crate::store::{self, NewRawTemplate, RawTemplate, Store};
 use crate::template::{Environment, Files, ResourceRegistry, StackDefinition, Template, World};
 
-/// How many are kept at a time; one may be as large as `max_template_size`.
-const KEPT_TEMPLATES: u64 = 200;
-const KEPT_DEFINITIONS: u64 = 200;
+/// Bytes of templates, and of what they define, that are kept at a time.
+const KEPT_TEMPLATES: u64 = 12 << 20;
+const KEPT_DEFINITIONS: u64 = 24 << 20;
+
+/// How much larger than its text a template is in memory, and what it defines.
+const TEMPLATE_TO_TEXT: usize = 5;
+const DEFINITION_TO_TEXT: usize = 10;
+/// What a small one takes besides.
+const LEAST_BYTES: usize = 8192;
+
+/// Something that was made of a template's text.
+#[derive(Debug)]
+struct Kept<T> {
+    value: Arc<T>,
+    bytes_of_text: usize,
+}
+
+impl<T> Clone for Kept<T> {
+    fn clone(&self) -> Self {
+        Self {
+            value: self.value.clone(),
+            bytes_of_text: self.bytes_of_text,
+        }
+    }
+}
+
+impl<T> Kept<T> {
+    fn weight(&self, to_text: usize) -> u32 {
+        u32::try_from(LEAST_BYTES + to_text * self.bytes_of_text).unwrap_or(u32::MAX)
+    }
+}
 
 #[derive(Clone)]
 pub struct Templates {
@@ -28,8 +56,8 @@ pub struct Templates {
     /// What the operator has types stand for.
     global: Arc<ResourceRegistry>,
     world: World,
-    parsed: Cache<i64, Arc<Template>>,
-    definitions: Cache<(String, i64), Arc<StackDefinition>>,
+    parsed: Cache<i64, Kept<Template>>,
+    definitions: Cache<(String, i64), Kept<StackDefinition>>,
 }
 
 impl Templates {
@@ -40,12 +68,22 @@ impl Templates {
             encrypt,
             global,
             world,
-            parsed: Cache::new(KEPT_TEMPLATES),
-            definitions: Cache::new(KEPT_DEFINITIONS),
+            parsed: Cache::builder()
+                .max_capacity(KEPT_TEMPLATES)
+                .weigher(|_: &i64, kept: &Kept<Template>| kept.weight(TEMPLATE_TO_TEXT))
+                .build(),
+            definitions: Cache::builder()
+                .max_capacity(KEPT_DEFINITIONS)
+                .weigher(|_: &(String, i64), kept: &Kept<StackDefinition>| kept.weight(DEFINITION_TO_TEXT))
+                .build(),
         }
     }
 
     pub async fn get(&self, id: i64) -> Result<Arc<Template>, StackError> {
+        Ok(self.kept(id).await?.value)
+    }
+
+    async fn kept(&self, id: i64) -> Result<Kept<Template>, StackError> {
         if let Some(template) = self.parsed.get(&id).await {
             return Ok(template);
         }
@@ -54,7 +92,11 @@ impl Templates {
             .raw_template_get(id)
             .await?
             .ok_or(StackError::TemplateMissing(id))?;
-        let template = Arc::new(self.parse(row).await?);
+        let bytes_of_text = row.template.as_ref().map_or(0, String::len);
+        let template = Kept {
+            value: Arc::new(self.parse(row).await?),
+            bytes_of_text,
+        };
         self.parsed.insert(id, template.clone()).await;
         Ok(template)
     }
@@ -62,13 +104,28 @@ impl Templates {
     /// What a template defines for a stack.
     pub async fn definition(&self, stack: &store::Stack, template_id: i64) -> Result<Arc<StackDefinition>, StackError> {
         let key = (stack.id.clone(), template_id);
-        if let Some(definition) = self.definitions.get(&key).await {
-            return Ok(definition);
+        // The checks of a new stack all want it at once; one makes it.
+        match self
+            .definitions
+            .try_get_with(key, self.define(stack, template_id))
+            .await
+        {
+            Ok(definition) => Ok(definition.value),
+            Err(shared) => match Arc::try_unwrap(shared) {
+                Ok(error) => Err(error),
+                // Somebody else has the error; ours may be another by now.
+                Err(_) => Ok(self.define(stack, template_id).await?.value),
+            },
         }
-        let template = self.get(template_id).await?;
-        let definition = Arc::new(StackDefinition::new(template, &identity_of(stack, true), &self.world)?);
-        self.definitions.insert(key, definition.clone()).await;
-        Ok(definition)
+    }
+
+    async fn define(&self, stack: &store::Stack, template_id: i64) -> Result<Kept<StackDefinition>, StackError> {
+        let template = self.kept(template_id).await?;
+        let definition = StackDefinition::new(template.value, &identity_of(stack, true), &self.world)?;
+        Ok(Kept {
+            value: Arc::new(definition),
+            bytes_of_text: template.bytes_of_text,
+        })
     }
 
     /// An environment that a user gives, over what the operator has set.
@@ -100,7 +157,11 @@ impl Templates {
             files_id,
         };
         let id = self.store.raw_template_create(&row).await?;
-        self.parsed.insert(id, template.clone()).await;
+        let kept = Kept {
+            value: template.clone(),
+            bytes_of_text: row.template.len(),
+        };
+        self.parsed.insert(id, kept).await;
         Ok(id)
     }
 
