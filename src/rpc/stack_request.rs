@@ -300,6 +300,10 @@ fn check_name(name: &Value) -> Result<(), RequestError> {
 async fn check_stack(engine: &Engine, context: &RequestContext, stack: &Stack) -> Result<(), RequestError> {
     check_policy(engine, context, stack)?;
     ensure_constraints_served(&stack.definition)?;
+    for tag in stack.tags.iter().flatten() {
+        let problem = |why| RequestError::ValueError(format!("Invalid tag, \"{tag}\": {why}"));
+        engine.services().store.check_name(tag).map_err(problem)?;
+    }
     // What is wrong with the language is wrong for every engine, so it need not go to another one.
     validate_language(engine.services(), context, stack, Thoroughness::Full).await?;
     ensure_served(&stack.definition)?;

@@ -4,6 +4,7 @@ use super::Stack;
 use super::error::StackError;
 use super::services::Services;
 use crate::identity::RequestContext;
+use crate::identity::credentials::UserCredentials;
 use crate::store::{NewStack, StackChanges, StackCreation};
 
 /// Whether there is a new stack.
@@ -13,7 +14,7 @@ pub enum Creation {
     NameTaken(String),
 }
 
-/// Stores a draft. What was stored before somebody else turned out to have the name is removed again.
+/// Stores a draft. What was stored before it turned out that there can be no such stack is removed again.
 pub async fn store(services: &Services, context: &RequestContext, draft: Stack) -> Result<Creation, StackError> {
     let mut stack = draft;
     stack.row.id = services.clock.new_uuid();
@@ -25,27 +26,43 @@ pub async fn store(services: &Services, context: &RequestContext, draft: Stack) 
         .user_creds_create(&services.key.seal_credentials(&kept)?)
         .await?;
     stack.row.user_creds_id = Some(credentials_id);
-    match services.store.stack_create(&new_row(&stack)).await? {
-        StackCreation::Created(created_at) => {
+    match services.store.stack_create(&new_row(&stack)).await {
+        Ok(StackCreation::Created(created_at)) => {
             stack.row.created_at = created_at;
             stack.stored = true;
             stack.definition = services
                 .templates
                 .definition(&stack.row, stack.row.raw_template_id)
                 .await?;
-            if let Some(tags) = stack.tags.as_deref().filter(|tags| !tags.is_empty()) {
-                services.store.stack_tags_set(stack.id(), tags).await?;
-            }
             Ok(Creation::Stored(Box::new(stack)))
         }
-        StackCreation::NameTaken => {
-            services.cloud.delete_stored_trust(context, &kept).await?;
-            services.store.user_creds_delete(credentials_id).await?;
-            let removal = services.store.raw_template_delete(stack.row.raw_template_id).await?;
-            tracing::debug!(stack = stack.name(), ?removal, "the name was taken in the meantime");
+        Ok(StackCreation::NameTaken) => {
+            undo(services, context, &stack, &kept).await?;
             Ok(Creation::NameTaken(stack.row.name))
         }
+        // Where nobody knows whether the row is there, the sweep finds what has no stack.
+        Err(error) if error.transience().is_some() => Err(error.into()),
+        Err(error) => {
+            undo(services, context, &stack, &kept).await?;
+            Err(error.into())
+        }
     }
+}
+
+/// Removes what was stored for a stack that is not to be.
+async fn undo(
+    services: &Services,
+    context: &RequestContext,
+    stack: &Stack,
+    kept: &UserCredentials,
+) -> Result<(), StackError> {
+    services.cloud.delete_stored_trust(context, kept).await?;
+    if let Some(credentials_id) = stack.row.user_creds_id {
+        services.store.user_creds_delete(credentials_id).await?;
+    }
+    let removal = services.store.raw_template_delete(stack.row.raw_template_id).await?;
+    tracing::debug!(stack = stack.name(), ?removal, "the stack is not to be");
+    Ok(())
 }
 
 fn new_row(stack: &Stack) -> NewStack {
@@ -72,6 +89,7 @@ fn new_row(stack: &Stack) -> NewStack {
         current_deps: None,
         parent_resource_name: row.parent_resource_name,
         updated_at: row.updated_at,
+        tags: stack.tags.clone().unwrap_or_default(),
     }
 }
 

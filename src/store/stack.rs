@@ -98,6 +98,7 @@ pub struct NewStack {
     pub current_deps: Option<String>,
     pub parent_resource_name: Option<String>,
     pub updated_at: Option<NaiveDateTime>,
+    pub tags: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -353,7 +354,7 @@ impl Session {
         Ok(json_from_column(graph.flatten()))
     }
 
-    /// Creates a stack, unless its project has one of that name. The look for another is a locking one, after the row
+    /// Creates a stack with its tags, unless its project has one of that name. The look for another is a locking one, after the row
     /// is written: of two that are created at the same time one waits for the other, or is the victim of a deadlock and
     /// runs again, and then finds it. A look before would miss it, and so would a snapshot.
     pub async fn stack_create(&mut self, stack: &NewStack) -> Result<StackCreation, StoreError> {
@@ -376,15 +377,17 @@ impl Session {
             project.into(),
             stack.id.as_str().into(),
         ];
-        let Some(found) = self.fetch_optional(sql, &values).await? else {
-            return Ok(StackCreation::Created(created_at));
+        let created_at = match self.fetch_optional(sql, &values).await? {
+            None => created_at,
+            Some(found) if found.try_get::<String, _>("id")? == stack.id => found.try_get("created_at")?,
+            Some(_) => {
+                self.execute("DELETE FROM stack WHERE id = ?", &[stack.id.as_str().into()])
+                    .await?;
+                return Ok(StackCreation::NameTaken);
+            }
         };
-        if found.try_get::<String, _>("id")? == stack.id {
-            return Ok(StackCreation::Created(found.try_get("created_at")?));
-        }
-        self.execute("DELETE FROM stack WHERE id = ?", &[stack.id.as_str().into()])
-            .await?;
-        Ok(StackCreation::NameTaken)
+        self.stack_tags_create(&stack.id, &stack.tags).await?;
+        Ok(StackCreation::Created(created_at))
     }
 
     /// Writes the changes if the stack is still in the traversal that is expected (`None`: in whichever).

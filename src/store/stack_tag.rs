@@ -45,6 +45,10 @@ impl Session {
     pub async fn stack_tags_set(&mut self, stack_id: &str, tags: &[String]) -> Result<(), StoreError> {
         self.execute("DELETE FROM stack_tag WHERE stack_id = ?", &[stack_id.into()])
             .await?;
+        self.stack_tags_create(stack_id, tags).await
+    }
+
+    pub(super) async fn stack_tags_create(&mut self, stack_id: &str, tags: &[String]) -> Result<(), StoreError> {
         let now = self.now();
         let row = |tag: &String| {
             let mut columns = Assignments::default();

@@ -58,6 +58,22 @@ async fn a_stack_is_seen_by_its_project_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stack_comes_with_its_tags_or_not_at_all() {
+    let (database, store) = fresh_store("tags").await;
+    let mut tagged = stack("tagged", template(&store).await);
+    tagged.tags = vec!["a".to_owned(), "b\u{1f600}".to_owned()];
+    let refused = store.stack_create(&tagged).await;
+    assert!(matches!(refused, Err(StoreError::Unstorable(_))), "{refused:?}");
+    assert!(database.sql("SELECT id FROM stack").is_empty());
+    tagged.tags = vec!["a".to_owned(), "ä".to_owned()];
+    assert!(matches!(
+        store.stack_create(&tagged).await,
+        Ok(StackCreation::Created(_))
+    ));
+    assert_eq!(store.stack_tags_get(&tagged.id).await.unwrap(), tagged.tags);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_name_is_taken_once_in_a_project() {
     let (database, store) = fresh_store("stack_name").await;
     let (_, _) = stack_with_resource(&store).await;
