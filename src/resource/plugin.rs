@@ -157,6 +157,11 @@ pub trait Plugin: Send + Sync {
         Ok(())
     }
 
+    /// Whether a resource may say what it likes, since its object stands for one of any other type.
+    fn takes_anything(&self) -> bool {
+        false
+    }
+
     /// Whether the object is always as it should be, whatever the template says and however the last action ended:
     /// then no update is for it.
     fn ignores_updates(&self) -> bool {

@@ -106,6 +106,9 @@ async fn validate_resource(
             Thoroughness::TemplateOnly => Ok(()),
         };
     }
+    if thoroughness == Thoroughness::Full && resource.resource_type.plugin.takes_anything() {
+        return Ok(());
+    }
     let service = find_service(resource.resource_type, session).await;
     service.map_err(|unavailable| unavailable.for_template(&resource.definition.resource_type))?;
     resource.definition.validate(definition.template(), &scope)?;
@@ -135,10 +138,12 @@ fn section_of_resources(definition: &StackDefinition) -> &'static str {
     definition.template().keywords().resources
 }
 
-/// What a plug-in refuses names its resource, unless the message is complete in itself.
+/// What a plug-in refuses names its resource, unless it is an exception of Heat's own.
 fn in_resource(failure: Failure, name: &str) -> StackError {
-    if failure.class == "StackValidationFailed" {
-        return TemplateError::invalid(failure.message).into();
+    match failure.class {
+        "StackValidationFailed" => return TemplateError::invalid(failure.message).into(),
+        "ResourcePropertyConflict" => return StackError::Refused(failure),
+        _ => {}
     }
     let place = ["resources".to_owned(), name.to_owned()];
     TemplateError::StackValidationFailed {
@@ -159,7 +164,7 @@ fn validate_deletion_policy(definition: &StackDefinition, resource: &LiveResourc
     Err(TemplateError::invalid_at(&path, "\"Snapshot\" deletion policy not supported").into())
 }
 
-/// No type that this engine serves can be told how to update itself.
+/// No type that this engine serves can be told how to update itself, and none but a placeholder ignores it.
 fn validate_update_policy(
     definition: &StackDefinition,
     resource: &LiveResource,

@@ -48,6 +48,10 @@ impl Plugin for NonePlugin {
         properties.clear();
     }
 
+    fn takes_anything(&self) -> bool {
+        true
+    }
+
     fn ignores_updates(&self) -> bool {
         true
     }

@@ -221,6 +221,25 @@ def cfn_stack(s):
 
 
 @scenario(mixed=True)
+def none_stands_for_anything(s):
+    """What other types would refuse, and what they would be told about their update."""
+    def shape(size):
+        return template({
+            'group': dict(resource('OS::Heat::ResourceGroup', count=size, resource_def={'type': 'OS::Heat::None'}),
+                          update_policy={'rolling_update': {'max_batch_size': size}}, deletion_policy='Snapshot'),
+            'wait': resource('OS::Heat::WaitCondition', handle='x', colour='red'),
+            'user': test_resource(value={'get_attr': ['group', 'refs']})})
+    registry = {'resource_registry': {'OS::Heat::ResourceGroup': 'OS::Heat::None', 'OS::Heat::WaitCondition': 'OS::Heat::None'}}
+    stack = s.create('stubbed', shape(2), environment=registry)
+    s.settle()
+    s.update(stack, shape(3), environment=registry)
+    s.settle()
+    s.look(stack)
+    s.delete(stack)
+    s.settle()
+
+
+@scenario(mixed=True)
 def definitions_change_beside_the_properties(s):
     def shape(**parts):
         return template({'base': test_resource(value='base'), 'it': dict(test_resource(value='x'), **parts)})
