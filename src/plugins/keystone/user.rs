@@ -149,8 +149,8 @@ impl Plugin for UserPlugin {
         for (property, field) in FIELDS.iter().filter(|(property, _)| change.touches(property)) {
             wanted.extend(fields([(*field, change.after.get(property)?)]));
         }
-        // Keystone refuses a change of nothing.
-        if !wanted.is_empty() || change.touches("domain") {
+        // Keystone refuses a change of nothing, and of the domain alone.
+        if !wanted.is_empty() {
             wanted.extend(fields([("domain_id", change.after.get("domain")?)]));
             USER.update(instance, wanted).await?;
         }

@@ -47,12 +47,27 @@ def user_lives_and_dies(s):
 
 
 @scenario
+def only_the_domain_of_a_user_changes(s):
+    s.user = 'admin'
+    name = s.unique('moves')
+    stack = s.create('moves', template({'u': resource('OS::Keystone::User', name=name, domain='Default')}))
+    s.settle()
+    for domain in ('heat', 'Default'):
+        s.update(stack, template({'u': resource('OS::Keystone::User', name=name, domain=domain)}))
+        s.settle()
+    s.look(stack)
+    s.delete(stack)
+    s.settle()
+
+
+@scenario
 def names_that_keystone_does_not_know(s):
     s.user = 'admin'
     for number, properties in enumerate(({'domain': 'nobody'}, {'parent': 'nobody'}, {'domain': ''}, {'tags': 'not a list'})):
         s.create('unknown%d' % number, template({'p': project(s.unique('unknown'), **properties)}))
     for number, properties in enumerate(({'default_project': 'nobody'}, {'groups': ['nobody']}, {'roles': [{'role': 'nobody', 'project': 'x'}]},
-                                         {'roles': [{'role': 'member'}]}, {'roles': [{'role': 'member', 'project': 'x', 'domain': 'y'}]})):
+                                         {'roles': [{'role': 'member'}]}, {'roles': [{'role': 'member', 'project': 'x', 'domain': 'y'}]},
+                                         {'roles': [{'role': 'member', 'project': s.tenant.name, 'domain': 'Default'}]})):
         s.create('unknown-user%d' % number, template({'u': resource('OS::Keystone::User', name=s.unique('unknown'), **properties)}))
 
 
