@@ -12,6 +12,7 @@ use super::global_environment;
 use super::memory;
 use super::monitoring::{Monitoring, Parts};
 use super::service_row::ServiceRow;
+use super::tables;
 use super::vitals::Vitals;
 use crate::clock::Clock;
 use crate::cloud::{Cloud, CloudOptions, TransportSetupError};
@@ -74,6 +75,7 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
         engine_id: services.engine_id.clone(),
         host: daemon.settings.engine.host.clone(),
     });
+    daemon.shutdown.spawn(tables::look(services.clone()));
     let row = take_part(&daemon, &services, &servers, recovery).await;
     if tokio::time::timeout(FAREWELL, servers.stop_consuming()).await.is_err() {
         tracing::warn!("the broker does not end the subscriptions; going on without");

@@ -15,6 +15,7 @@ pub mod monitoring;
 pub mod service_row;
 pub mod signals;
 pub mod systemd;
+mod tables;
 pub mod vitals;
 
 use std::io;

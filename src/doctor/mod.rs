@@ -10,6 +10,7 @@ mod engines;
 mod identity;
 mod queues;
 mod report;
+mod secrets;
 mod stacks;
 
 pub use report::{Area, Finding, Report, Severity};
@@ -39,6 +40,7 @@ pub async fn examine(reading: Reading, remove: bool) -> Report {
     let bus = broker::look(&settings, &mut report).await;
     look_at_identity(&settings, &mut report).await;
     if let Some(store) = &store {
+        secrets::look(&settings, store, &mut report).await;
         let known = engines::look(&settings, store, bus.as_ref(), &mut report).await;
         stacks::look(&settings, store, &known, &mut report).await;
         if let Some(bus) = &bus {

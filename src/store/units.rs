@@ -105,6 +105,7 @@ units! { single:
     services_ever() -> Vec<Service>;
 
     user_creds_get(id: i64) -> Option<UserCreds>;
+    user_creds_newest() -> Option<UserCreds>;
 
     service_create(service: &NewService) -> ();
     service_report(id: &str) -> Swap;

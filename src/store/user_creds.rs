@@ -3,6 +3,7 @@
 use super::assignments::{Assignments, from_columns};
 use super::error::StoreError;
 use super::session::Session;
+use super::value::SqlValue;
 
 /// As stored: `password` or `trust_id` is ciphertext of `decrypt_method`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,9 +52,19 @@ impl Session {
     }
 
     pub async fn user_creds_get(&mut self, id: i64) -> Result<Option<UserCreds>, StoreError> {
-        let sql = "SELECT id, username, password, region_name, decrypt_method, tenant, auth_url, tenant_id, trust_id, \
-                   trustor_user_id FROM user_creds WHERE id = ?";
-        let Some(row) = sqlx::query(sql).bind(id).fetch_optional(self.statement()).await? else {
+        self.user_creds_where("WHERE id = ?", &[id.into()]).await
+    }
+
+    pub async fn user_creds_newest(&mut self) -> Result<Option<UserCreds>, StoreError> {
+        self.user_creds_where("ORDER BY id DESC LIMIT 1", &[]).await
+    }
+
+    async fn user_creds_where(&mut self, clause: &str, values: &[SqlValue]) -> Result<Option<UserCreds>, StoreError> {
+        let sql = format!(
+            "SELECT id, username, password, region_name, decrypt_method, tenant, auth_url, tenant_id, trust_id, \
+             trustor_user_id FROM user_creds {clause}"
+        );
+        let Some(row) = self.fetch_optional(sql, values).await? else {
             return Ok(None);
         };
         Ok(Some(from_columns!(&row => UserCreds {

@@ -308,6 +308,18 @@ fn a_database_without_tables_or_with_too_few_is_found() {
 }
 
 #[test]
+fn a_key_that_opens_nothing_is_found() {
+    let place = Place::new("doctor_key");
+    place.database.sql(
+        "INSERT INTO user_creds (created_at, decrypt_method, trust_id) \
+         VALUES (UTC_TIMESTAMP(), 'cryptography_decrypt_v1', 'gAAAAABk-of-another-key')",
+    );
+    let visit = place.visit("", &[]);
+    let wanted = "database: auth_encryption_key does not open the newest stored credentials";
+    assert!(visit.has("problem", wanted), "{:#?}", visit.of("problem"));
+}
+
+#[test]
 fn a_user_who_may_not_do_everything_is_found() {
     let place = Place::new("grants");
     let (name, database) = (&place.database.name, &Lab::get().database);
