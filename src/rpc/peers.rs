@@ -25,6 +25,9 @@ pub const KIND_MARK: &str = "heat_engine_rs";
 /// How long an answer counts: a stack of a thousand foreign resources must not ask a thousand times.
 const ANSWERS_COUNT_FOR: Duration = Duration::from_secs(2);
 
+/// An engine that is short of time reports late, and clocks differ. Whether it lives, its answer tells.
+const LATE_BY: Duration = Duration::from_secs(10);
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peer {
     pub engine_id: String,
@@ -77,10 +80,10 @@ impl Peers {
 
     async fn ask_all(&self) -> Result<Living, StoreError> {
         let services = self.store.services_all().await?;
-        let now = self.clock.utc_now();
+        let not_long_before = self.clock.utc_now() - LATE_BY;
         let candidates: Vec<Peer> = services
             .into_iter()
-            .filter(|service| service.engine_id != self.own_engine_id && service.is_up(now))
+            .filter(|service| service.engine_id != self.own_engine_id && service.is_up(not_long_before))
             .map(|service| Peer {
                 engine_id: service.engine_id,
                 host: service.host,
