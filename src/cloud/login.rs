@@ -43,6 +43,25 @@ pub(super) enum Proof {
     Token(Secret),
 }
 
+/// Who logs in, for the log.
+impl fmt::Display for LoginRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.proof {
+            Proof::Password { user, .. } => {
+                let (UserName::Id(user) | UserName::Name { name: user, .. }) = user;
+                write!(f, "user {user}")?;
+            }
+            Proof::Token(_) => f.write_str("the caller's token")?,
+        }
+        match &self.scope {
+            Scope::Default => Ok(()),
+            Scope::Project(id) => write!(f, " for project {id}"),
+            Scope::Domain(Domain::Id(domain) | Domain::Name(domain)) => write!(f, " for domain {domain}"),
+            Scope::Trust(_) => f.write_str(" by a stack's trust"),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum UserName {
     Id(String),

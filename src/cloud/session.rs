@@ -80,6 +80,17 @@ impl fmt::Debug for GivenToken {
     }
 }
 
+/// Whose login it is, for the log.
+impl fmt::Display for Authentication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Given(_) => f.write_str("the caller"),
+            Self::Login(login) => login.fmt(f),
+            Self::Nothing => f.write_str("nobody"),
+        }
+    }
+}
+
 /// Somebody's access to the cloud. Cheap to clone and to make: tokens and connections are the [`Cloud`]'s.
 #[derive(Clone)]
 pub struct Session {
@@ -175,7 +186,7 @@ impl Session {
     pub(super) async fn authorized(&self) -> Result<Arc<Access>, CloudError> {
         match self.access().await {
             Err(CloudError::Http(error)) if error.status == StatusCode::UNAUTHORIZED.as_u16() => {
-                tracing::error!(%error, "Keystone refused a login");
+                tracing::error!(who = %self.authentication, keystone = self.keystone_url, %error, "Keystone refused a login");
                 Err(CloudError::authorization_failure())
             }
             outcome => outcome,

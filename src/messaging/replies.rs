@@ -60,7 +60,7 @@ impl Replies {
         {
             Ok(()) => tracing::debug!(queue = to.queue, message_id = to.message_id, "replied"),
             Err(PublishError::Undeliverable { .. }) => {
-                tracing::error!(
+                tracing::info!(
                     queue = to.queue,
                     message_id = to.message_id,
                     ?patience,

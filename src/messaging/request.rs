@@ -200,7 +200,8 @@ fn text(value: Option<&Value>) -> Option<String> {
 
 /// Whole seconds, two or more: a sign of life is due after half of them, and not more than one a second.
 fn call_monitor_timeout(value: Option<&Value>) -> Option<Duration> {
-    let seconds = match value? {
+    let value = value?;
+    let seconds = match value {
         Value::Null => return None,
         Value::Number(number) => number.as_f64().map(f64::trunc),
         Value::String(text) => text.trim().parse::<u32>().ok().map(f64::from),
@@ -210,7 +211,7 @@ fn call_monitor_timeout(value: Option<&Value>) -> Option<Duration> {
         Some(seconds) if (2.0..1e9).contains(&seconds) => Some(Duration::from_secs_f64(seconds)),
         Some(0.0) => None,
         _ => {
-            tracing::warn!(timeout = ?value, "the caller asks for signs of life at an interval that makes no sense");
+            tracing::warn!(timeout = %value, "the caller asks for signs of life at an interval that makes no sense");
             None
         }
     }

@@ -255,7 +255,10 @@ struct Refusal {
 /// A mistake of the caller's is their business, and no error of ours.
 fn refuse(About { method, stack }: &About, error: RequestError) -> Refusal {
     let outcome = if error.is_expected() {
-        tracing::info!(method, stack, "refused: {error}");
+        match error.quotes_the_caller() {
+            true => tracing::info!(method, stack, "refused: {}", error.class()),
+            false => tracing::info!(method, stack, "refused: {error}"),
+        }
         Outcome::Refused
     } else {
         tracing::error!(method, stack, error = %error.chain(), "the request failed");

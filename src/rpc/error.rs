@@ -160,15 +160,26 @@ impl RequestError {
         }
     }
 
+    /// Whether the message may hold what is not for the log.
+    pub fn quotes_the_caller(&self) -> bool {
+        QUOTING.contains(&self.class())
+    }
+
     /// Whether the caller is at fault: such errors are answered, not logged as ours.
     pub fn is_expected(&self) -> bool {
         match self {
-            Self::Lower(error) => error.class_name() != "Error" && BUILT_BY_CALLERS.contains(&error.module()),
+            Self::Lower(error) => !OURS.contains(&error.class_name()) && BUILT_BY_CALLERS.contains(&error.module()),
             Self::Store(error) => error.is_of_the_users_making(),
             _ => true,
         }
     }
 }
+
+/// No caller can do anything about these. The second is a stored secret that our key does not open.
+const OURS: [&str; 2] = ["Error", "InvalidEncryptionKey"];
+
+/// What speaks of values from templates and parameters, which may be hidden ones.
+const QUOTING: [&str; 4] = ["StackValidationFailed", "InvalidSchemaError", "ValueError", "TypeError"];
 
 /// The homes of exceptions that a caller makes sense of.
 const BUILT_BY_CALLERS: [&str; 2] = ["heat.common.exception", "builtins"];

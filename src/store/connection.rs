@@ -384,6 +384,9 @@ async fn first_connection(
         }
         tracing::warn!(
             failures,
+            host = connect_options.get_host(),
+            port = connect_options.get_port(),
+            database = connect_options.get_database(),
             error = &error as &dyn std::error::Error,
             "no connection to the database yet"
         );

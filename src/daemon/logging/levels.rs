@@ -25,7 +25,7 @@ const COUNTERPARTS: &[(&str, &[&str])] = &[
 
 /// Libraries whose every error comes back to a caller of ours, who says it once and in context. What they say besides is
 /// for whoever asks for more than errors of them (`amqp=DEBUG`).
-const TOLD_BY_US: &[&str] = &["lapin", "amq_protocol", "async_io"];
+const TOLD_BY_US: &[&str] = &["lapin", "amq_protocol", "async_io", "sqlx::pool", "sqlx_core::pool"];
 
 /// What is logged: everything at INFO (DEBUG with `debug`), but for the modules that the list names.
 pub fn targets(settings: &LoggingSettings) -> Targets {
@@ -116,6 +116,11 @@ mod tests {
         assert!(targets.would_enable("heat_engine::rpc", &Level::DEBUG));
         assert!(!targets.would_enable("sqlx::query", &Level::INFO));
         assert!(!targets.would_enable("lapin::channel", &Level::ERROR), "we tell of it");
+        assert!(targets.would_enable("sqlx::query", &Level::WARN));
+        assert!(
+            !targets.would_enable("sqlx_core::pool::connection", &Level::WARN),
+            "we tell of it"
+        );
         let asked_for = targets_of(false, &["amqp=DEBUG"]);
         assert!(asked_for.would_enable("lapin::channel", &Level::DEBUG));
         assert!(!targets_of(false, &[]).would_enable("lapin::channels", &Level::ERROR));

@@ -33,7 +33,8 @@ pub enum Shows {
 /// that nobody can look at an engine is no reason for it not to work.
 pub async fn keep_open(address: String, shows: Shows, monitoring: Monitoring) {
     let listener = listen(&address).await;
-    tracing::info!(address, ?shows, "monitoring can look at this engine");
+    let with_metrics = shows == Shows::HealthAndMetrics;
+    tracing::info!(address, with_metrics, "monitoring can look at this engine");
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else {
