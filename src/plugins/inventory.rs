@@ -15,6 +15,7 @@ use crate::resource::support::{Support, SupportStatus};
 
 #[derive(Debug)]
 pub struct KnownType {
+    pub name: &'static str,
     pub properties: &'static [Property<'static>],
     pub attributes: Vec<&'static str>,
     /// Its attributes depend on what is in it.
@@ -32,7 +33,7 @@ pub fn types() -> &'static BTreeMap<&'static str, KnownType> {
         ));
         entries(Some(recorded))
             .iter()
-            .map(|(name, shown)| (name.as_str(), known_type(shown)))
+            .map(|(name, shown)| (name.as_str(), known_type(name, shown)))
             .collect()
     })
 }
@@ -49,8 +50,9 @@ fn items(value: Option<&'static Value>) -> &'static [Value] {
     value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-fn known_type(shown: &'static Value) -> KnownType {
+fn known_type(name: &'static str, shown: &'static Value) -> KnownType {
     KnownType {
+        name,
         properties: properties(shown.get("properties")),
         attributes: items(shown.get("attributes"))
             .iter()

@@ -10,7 +10,7 @@ use super::names::Names;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
-use crate::plugins;
+use crate::plugins::{self, inventory::KnownType};
 use crate::resource::properties::{Depth, Given, Properties, PropertyError};
 use crate::resource::schema::{Inside, Property, PropertyType};
 use crate::resource::support::Support;
@@ -199,11 +199,38 @@ impl ResourceCheck<'_> {
         let path = self.keywords_path(resource, section);
         match info {
             TypeInfo::Known(known) => {
+                let served = plugins::find(known.name);
+                if served.is_some_and(|served| served.plugin.takes_anything()) {
+                    return;
+                }
+                if served.is_some() {
+                    self.refuse_update_policy(resource, scope, problems);
+                }
                 self.warn_of_support(&path, "", known.properties, resource.properties(), problems);
-                self.check_against_schema(resource, known.properties, given, &path, problems);
+                self.check_against_schema(resource, known, given, &path, problems);
             }
             TypeInfo::Template(nested) => self.check_against_parameters(nested, &given, &path, problems),
             TypeInfo::Opaque | TypeInfo::Unknown => {}
+        }
+    }
+
+    /// No type that the engine serves itself can be told how to update.
+    fn refuse_update_policy(&self, resource: &ResourceDefinition, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
+        let policy = resource.update_policy().and_then(|policy| policy.resolve(scope).ok());
+        let told = policy
+            .as_ref()
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Map::keys);
+        let section = self.definition.template().keywords().update_policy;
+        for name in told {
+            let place = format!("{}.{name}", self.keywords_path(resource, section));
+            let message = format!("Unknown Property {name}");
+            let help = Some(format!(
+                "{} has nothing that an update policy could say",
+                resource.resource_type
+            ));
+            problems.push(Problem::at(self.source, Severity::Error, place, message).with_help(help));
         }
     }
 
@@ -211,15 +238,16 @@ impl ResourceCheck<'_> {
     fn check_against_schema(
         &self,
         resource: &ResourceDefinition,
-        schema: &'static [Property<'static>],
+        known: &KnownType,
         mut given: IndexMap<String, Given>,
         path: &str,
         problems: &mut Vec<Problem>,
     ) {
+        let schema = known.properties;
         let mut told: Vec<String> = Vec::new();
         for _ in 0..MOST_ERRORS {
             let mut properties = Properties::new(schema, given.clone()).described(&resource.description);
-            if let Some(made) = plugins::find(&resource.resource_type) {
+            if let Some(made) = plugins::find(known.name) {
                 made.plugin.shape(&mut properties);
             }
             for name in &told {
