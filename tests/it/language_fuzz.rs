@@ -5,6 +5,7 @@
 //! language_fuzz -- --nocapture` goes on for longer, and elsewhere.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use heat_engine::plugins::inventory;
 use heat_engine::python::json_reader::loads;
@@ -28,14 +29,48 @@ fn setting(name: &str, usual: u64) -> u64 {
         .unwrap_or(usual)
 }
 
-/// Runs a check so many times, naming the round that fails.
-fn rounds(usual: u64, check: impl Fn(&mut StdRng)) {
+/// Far more than any round needs, also on a machine that has much else to do.
+const LONGEST_ROUND: Duration = Duration::from_secs(60);
+/// Of the whole process, in which other tests run, too.
+const MOST_MEMORY: u64 = 3 << 30;
+
+/// Runs a check so many times, naming the round that panics, does not end or takes all memory.
+fn rounds(usual: u64, check: impl Fn(&mut StdRng) + Send + 'static) {
     let seed = setting("FUZZ_SEED", 1);
-    for round in 0..setting("FUZZ_ROUNDS", usual) {
-        let mut random = StdRng::seed_from_u64(seed.wrapping_mul(1_000_003).wrapping_add(round));
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(&mut random)));
-        assert!(outcome.is_ok(), "round {round} of seed {seed} panicked");
+    let count = setting("FUZZ_ROUNDS", usual);
+    let (told, done) = std::sync::mpsc::channel();
+    let worker = std::thread::spawn(move || {
+        for round in 0..count {
+            let mut random = StdRng::seed_from_u64(seed.wrapping_mul(1_000_003).wrapping_add(round));
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| check(&mut random)));
+            if told.send(outcome.is_ok()).is_err() {
+                return;
+            }
+        }
+    });
+    for round in 0..count {
+        match done.recv_timeout(LONGEST_ROUND) {
+            Ok(true) => {}
+            Ok(false) => panic!("round {round} of seed {seed} panicked"),
+            Err(_) => panic!("round {round} of seed {seed} does not end"),
+        }
+        let memory = resident_bytes();
+        assert!(
+            memory < MOST_MEMORY,
+            "{memory} bytes are in use in round {round} of seed {seed}"
+        );
     }
+    worker.join().expect("the worker has ended");
+}
+
+fn resident_bytes() -> u64 {
+    const PAGE: u64 = 4096;
+    let text = std::fs::read_to_string("/proc/self/statm").expect("statm can be read");
+    let pages = text
+        .split_whitespace()
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok());
+    pages.expect("the resident pages") * PAGE
 }
 
 fn pick<'a, T>(random: &mut StdRng, choices: &'a [T]) -> &'a T {
@@ -171,7 +206,7 @@ fn damaged_texts_are_read_or_refused() {
         .flatten()
         .filter_map(|probe| probe["text"].as_str().map(str::to_owned))
         .collect();
-    rounds(4000, |random| {
+    rounds(4000, move |random| {
         let pool = if random.random_bool(0.5) { &seeds } else { &yaml };
         let seed = pick(random, pool).clone();
         let text = damaged(random, &seed);
@@ -188,7 +223,7 @@ fn shuffled_templates_are_interpreted_or_refused() {
     let seeds = seeds();
     let mut others = Vec::new();
     seeds.iter().for_each(|seed| parts(seed, &mut others));
-    rounds(4000, |random| {
+    rounds(4000, move |random| {
         let seed = pick(random, &seeds);
         interpret(shuffled(random, seed, &others));
     });
@@ -209,6 +244,8 @@ fn shuffled_environments_are_taken_or_refused() {
     let names = [
         "A::*",
         "A::B",
+        "A::B*",
+        "A*",
         "*",
         "resources",
         "hooks",
@@ -218,7 +255,7 @@ fn shuffled_environments_are_taken_or_refused() {
         "x.yaml",
         "",
     ];
-    let any = |random: &mut StdRng| -> Value {
+    let any = move |random: &mut StdRng| -> Value {
         let entries = (0..random.random_range(0..4)).map(|_| {
             let name = (*pick(random, &names)).to_owned();
             let value = if random.random_bool(0.5) {
@@ -230,9 +267,20 @@ fn shuffled_environments_are_taken_or_refused() {
         });
         Value::Object(entries.collect())
     };
-    rounds(4000, |random| {
+    let mappings = move |random: &mut StdRng| -> Value {
+        let entries = (0..random.random_range(0..8)).map(|_| {
+            let target = Value::from(*pick(random, &names));
+            ((*pick(random, &names)).to_owned(), target)
+        });
+        Value::Object(entries.collect())
+    };
+    rounds(4000, move |random| {
         let entries = (0..random.random_range(0..4)).map(|_| ((*pick(random, &sections)).to_owned(), any(random)));
-        let environment = Value::Object(entries.collect());
+        let mut environment: Map<String, Value> = entries.collect();
+        if random.random_bool(0.7) {
+            environment.insert("resource_registry".to_owned(), mappings(random));
+        }
+        let environment = Value::Object(environment);
         let Ok(mut environment) = Environment::from_value(&environment) else {
             return;
         };
@@ -265,7 +313,7 @@ fn properties_of_any_shape_are_validated_or_refused() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .build()
         .expect("a runtime");
-    rounds(4000, |random| {
+    rounds(4000, move |random| {
         let schema = pick(random, &types).properties;
         if schema.is_empty() {
             return;
@@ -302,15 +350,16 @@ fn damaged_expressions_are_evaluated_or_refused() {
             expressions.filter_map(move |expression| Some((expression.as_str()?.to_owned(), data.clone())))
         })
         .collect();
-    let words: Vec<&str> = seeds
+    let words: Vec<String> = seeds
         .iter()
         .flat_map(|(expression, _)| expression.split_inclusive(['.', '(', ',', ' ']))
+        .map(str::to_owned)
         .collect();
-    rounds(4000, |random| {
+    rounds(4000, move |random| {
         let (seed, data) = pick(random, &seeds);
         let mut expression = damaged(random, seed);
         for _ in 0..random.random_range(0..3) {
-            expression.push_str(pick::<&str>(random, &words));
+            expression.push_str(pick::<String>(random, &words));
         }
         let surroundings = Surroundings {
             seed: random.random(),
@@ -328,7 +377,7 @@ fn patterns_end() {
         "a", "b", "(", ")", "[", "]", "*", "+", "?", "{2,3}", "{9999}", "|", "\\", "\\1", ".", "^", "$", "(?=", "(?!",
         "(?<=", "(?P<n>", "(?i)", "-", "\\d", "\\Z", "{", "}", "\u{fc}", "(?>", "(?(1)", ":",
     ];
-    rounds(4000, |random| {
+    rounds(4000, move |random| {
         let pattern: String = (0..random.random_range(0..12))
             .map(|_| *pick(random, &pieces))
             .collect();
