@@ -135,6 +135,16 @@ fn what_cannot_be_looked_at_is_another_kind_of_failure() {
 }
 
 #[test]
+fn a_resource_that_is_not_there_cannot_be_shown() {
+    let (told, code) = template(&["resolve", "sound.yaml", "-P", "name=web", "--resource", "gruop"]);
+    assert_eq!(code, 2, "{told}");
+    assert!(
+        told.contains("the template has no resource \"gruop\": is \"group\" meant?"),
+        "{told}"
+    );
+}
+
+#[test]
 fn functions_are_listed_by_version() {
     let (told, code) = template(&["functions", "2014-10-16"]);
     assert_eq!(code, 0);

@@ -291,12 +291,29 @@ fn what_is_not_served_goes_to_a_python_engine_wherever_it_runs() {
     deployment.start_ours("shared");
     let ask = json!({"method": "resource_schema", "args": {"type_name": "OS::Heat::SoftwareConfig"}});
     let list = json!({"method": "list_resource_types", "args": {"type_name": "OS::Heat::.*"}});
+    let preview = json!({"method": "preview_stack", "args": {
+        "stack_name": "constrained",
+        "template": {
+            "heat_template_version": "2018-08-31",
+            "parameters": {"zone": {"type": "string", "constraints": [{"custom_constraint": "timezone"}]}},
+            "resources": {"a": {"type": "OS::Heat::None"}},
+        },
+        "params": {"parameters": {"zone": "Europe/Berlin"}}, "files": {}, "args": {},
+    }});
     let alone = deployment.calls(&json!([
         ask,
         {"method": "list_software_configs"},
         {"method": "resource_schema", "args": {"type_name": "OS::Heat::None"}},
         list,
+        preview,
     ]));
+    assert_eq!(
+        (class(&alone[4]), message(&alone[4])),
+        (
+            "NotSupported",
+            "The constraint \"timezone\" (no Python engine is alive to serve it) is not supported."
+        )
+    );
     assert_eq!(
         (class(&alone[0]), message(&alone[0])),
         (
@@ -327,6 +344,9 @@ fn what_is_not_served_goes_to_a_python_engine_wherever_it_runs() {
             answer["result"]["resource_type"], "OS::Heat::SoftwareConfig",
             "{answer}"
         );
+    }
+    for answer in deployment.calls(&json!(vec![preview; 6])) {
+        assert_eq!(answer["result"]["stack_name"], "constrained", "{answer}");
     }
     // A Python engine has more types to tell of, whoever is asked.
     for answer in deployment.calls(&json!(vec![list; 6])) {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::checked::{Checked, Nested, TypeInfo};
 use super::constraints::validate_parameter;
 use super::files::{self, is_remote};
-use super::inputs::{Inputs, read_template_file};
+use super::inputs::{Inputs, LARGEST_FILE, read_template_file};
 use super::misspelt::Vocabulary;
 use super::names::Names;
 use super::near;
@@ -66,6 +66,15 @@ impl<'i> Checker<'i> {
                 return None;
             }
         };
+        // As Python counts.
+        let length = source.text.chars().count();
+        if u64::try_from(length).is_ok_and(|length| length > LARGEST_FILE) {
+            let message = format!(
+                "the template has {length} characters; engines take {LARGEST_FILE} at most, unless max_template_size \
+                 says otherwise"
+            );
+            self.problems.push(Problem::of_file(source, Severity::Warning, message));
+        }
         if let Err(error) = TemplateVersion::of(&body) {
             self.problems.push(version_problem(source, &body, &error));
             return None;

@@ -18,7 +18,7 @@ use crate::template::{Environment, Files, Template, World};
 use crate::yaql::Limits;
 
 /// The engine's `max_template_size`, unless it is configured otherwise.
-const LARGEST_FILE: u64 = 512 * 1024;
+pub const LARGEST_FILE: u64 = 512 * 1024;
 
 pub struct Inputs {
     pub template: Source,

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::check::Checker;
 use super::checked::Checked;
 use super::inputs::Inputs;
+use super::near;
 use super::problem::{self, Problem};
 use super::{Format, ResolveArguments, SOUND, UNSOUND};
 use crate::python::dumps;
@@ -17,6 +18,9 @@ pub fn run(arguments: &ResolveArguments) -> anyhow::Result<(String, u8)> {
     let errors: Vec<Problem> = checker.problems.into_iter().filter(Problem::is_error).collect();
     let errors = problem::in_order(errors);
     let is_sound = errors.is_empty();
+    if let Some(checked) = &checked {
+        ensure_resources_exist(checked, &arguments.resource)?;
+    }
     let resolved = checked.as_ref().map(|checked| resolved(checked, &arguments.resource));
     let text = match arguments.inputs.output.format {
         Format::Json => {
@@ -34,6 +38,20 @@ pub fn run(arguments: &ResolveArguments) -> anyhow::Result<(String, u8)> {
         }
     };
     Ok((text, if is_sound { SOUND } else { UNSOUND }))
+}
+
+fn ensure_resources_exist(checked: &Checked, wanted: &[String]) -> anyhow::Result<()> {
+    let Some(resources) = checked.template.resource_section() else {
+        return Ok(());
+    };
+    let known = || resources.keys().map(String::as_str);
+    match wanted.iter().find(|name| !resources.contains_key(*name)) {
+        None => Ok(()),
+        Some(name) => match near::question(name, known()) {
+            Some(question) => anyhow::bail!("the template has no resource \"{name}\": {question}"),
+            None => anyhow::bail!("the template has no resource \"{name}\""),
+        },
+    }
 }
 
 /// Properties and outputs; calls that need a resource stay as they are.

@@ -89,12 +89,14 @@ PARAMETERS = {
     'map': {'type': 'json', 'default': {}},
     'flag': {'type': 'boolean', 'default': False},
     'project': {'type': 'string', 'default': '', 'constraints': [{'custom_constraint': 'keystone.project'}]},
+    'network': {'type': 'string', 'default': '10.0.0.0/8', 'constraints': [{'custom_constraint': 'net_cidr'}]},
 }
 BAD_PARAMETERS = (
     {}, {'text': 'x'}, {'text': 'abcde'}, {'text': 'ABC'}, {'text': 'ab', 'number': 'four'}, {'text': 'ab', 'number': 10},
     {'text': 'ab', 'number': 3}, {'text': 'ab', 'choice': 'c'}, {'text': 'ab', 'list': 'a,b,c,d'}, {'text': 'ab', 'map': '{'},
     {'text': 'ab', 'map': '[1'}, {'text': 'ab', 'flag': 'perhaps'}, {'text': 'ab', 'nobody': 'x'}, {'text': ['a']},
-    {'text': None}, {'text': 'ab', 'project': 'no such project'},
+    {'text': None}, {'text': 'ab', 'project': 'no such project'}, {'text': 'ab', 'network': '10.0.0.0/40'},
+    {'text': 'ab', 'network': '10.0.0.0'},
 )
 
 
