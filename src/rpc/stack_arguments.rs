@@ -55,8 +55,7 @@ fn timeout(given: Option<&Value>) -> Result<Option<i64>, RequestError> {
         None => Ok(None),
         Some(0) if matches!(given, Some(Value::Number(_) | Value::Bool(false))) => Ok(None),
         Some(0) if given.and_then(Value::as_str) == Some("0") => Ok(None),
-        // What no column holds, the oracle lets the database refuse.
-        Some(minutes) if (1..=i64::from(i32::MAX)).contains(&minutes) => Ok(Some(minutes)),
+        Some(minutes) if minutes > 0 => Ok(Some(minutes)),
         Some(minutes) => Err(RequestError::ValueError(format!("Invalid timeout value {minutes}"))),
     }
 }

@@ -300,15 +300,25 @@ fn check_name(name: &Value) -> Result<(), RequestError> {
 async fn check_stack(engine: &Engine, context: &RequestContext, stack: &Stack) -> Result<(), RequestError> {
     check_policy(engine, context, stack)?;
     ensure_constraints_served(&stack.definition)?;
-    for tag in stack.tags.iter().flatten() {
-        let problem = |why| RequestError::ValueError(format!("Invalid tag, \"{tag}\": {why}"));
-        engine.services().store.check_name(tag).map_err(problem)?;
-    }
     // What is wrong with the language is wrong for every engine, so it need not go to another one.
     validate_language(engine.services(), context, stack, Thoroughness::Full).await?;
     ensure_served(&stack.definition)?;
     ensure_no_hooks(stack.template(), stack.definition.resources().keys())?;
     Ok(validate_resources(engine.services(), context, stack, Thoroughness::Full, &[]).await?)
+}
+
+/// The oracle lets the database find out, when half of the stack is stored.
+pub fn refuse_what_no_row_holds(engine: &Engine, stack: &Stack) -> Result<(), RequestError> {
+    for tag in stack.tags.iter().flatten() {
+        let problem = |why| RequestError::ValueError(format!("Invalid tag, \"{tag}\": {why}"));
+        engine.services().store.check_name(tag).map_err(problem)?;
+    }
+    match stack.row.timeout {
+        Some(minutes) if i32::try_from(minutes).is_err() => {
+            Err(RequestError::ValueError(format!("Invalid timeout value {minutes}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether the caller may use the types of a stack.

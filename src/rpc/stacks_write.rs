@@ -9,7 +9,9 @@ use super::call::{Call, Engine};
 use super::error::RequestError;
 use super::find;
 use super::served::ensure_no_delete_hooks;
-use super::stack_request::{NewStackRequest, UpdateRequest, check_policy, refuse_what_only_python_updates};
+use super::stack_request::{
+    NewStackRequest, UpdateRequest, check_policy, refuse_what_no_row_holds, refuse_what_only_python_updates,
+};
 use crate::convergence::traversal::{Plan, PlannedSettings, PlannedTemplate};
 use crate::identity::RequestContext;
 use crate::resource::state::{Action, Status};
@@ -25,6 +27,7 @@ pub async fn create_stack(engine: &Engine, call: Call) -> Result<Value, RequestE
     let services = engine.services();
     let request = NewStackRequest::read(engine, &call).await?;
     let draft = request.validated(engine, &call.context).await?;
+    refuse_what_no_row_holds(engine, &draft)?;
     tracing::info!(stack = draft.name(), "creating stack");
     let mut stack = match creation::store(services, &call.context, draft).await? {
         Creation::Stored(stack) => *stack,
@@ -94,6 +97,7 @@ pub async fn update_stack(engine: &Engine, call: Call) -> Result<Value, RequestE
     stack.tags(services).await?;
     let request = UpdateRequest::read(engine, &call, &stack).await?;
     let updated = request.validated(engine, &call.context, &stack).await?;
+    refuse_what_no_row_holds(engine, &updated)?;
     renew_credentials(services, &call.context, &mut stack).await?;
     let context = acting_context(engine, &call.context, &stack).await?;
     let plan = Plan {

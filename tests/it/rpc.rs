@@ -250,12 +250,13 @@ fn limits_and_names_are_checked_before_anything_is_stored() {
             .map(|index| (format!("r{index}"), json!({"type": "OS::Heat::None"})))
             .collect()
     };
-    let create = |name: &str, resources: Value| {
+    let create_with = |name: &str, resources: Value, args: Value| {
         let template = json!({"heat_template_version": "2018-08-31", "resources": resources});
         json!({"method": "create_stack", "args": {
-            "stack_name": name, "template": template, "params": {}, "files": {}, "args": {}
+            "stack_name": name, "template": template, "params": {}, "files": {}, "args": args
         }})
     };
+    let create = |name: &str, resources: Value| create_with(name, resources, json!({}));
     let answers = deployment.calls(&json!([
         create("1st", resources(1)),
         create(
@@ -271,6 +272,8 @@ fn limits_and_names_are_checked_before_anything_is_stored() {
             "template": {"heat_template_version": "2018-08-31", "resources": resources(1)},
             "params": {}, "files": {}, "args": {"timeout_mins": 1e30},
         }},
+        create_with("late", resources(1), json!({"timeout_mins": 1_u64 << 31})),
+        create_with("tagged", resources(1), json!({"tags": ["a", "b\u{1f600}"]})),
     ]));
     assert_eq!(class(&answers[0]), "StackValidationFailed");
     assert_eq!(class(&answers[1]), "CircularDependencyException");
@@ -278,7 +281,12 @@ fn limits_and_names_are_checked_before_anything_is_stored() {
         message(&answers[2]),
         "The specified reference \"z\" (in a) is incorrect."
     );
-    assert_eq!(class(&answers[3]), "ValueError");
+    assert_eq!(answers[3]["result"]["stack_name"], "late", "{}", answers[3]);
+    assert_eq!(message(&answers[4]), "Invalid timeout value 2147483648");
+    assert_eq!(
+        message(&answers[5]),
+        "Invalid tag, \"b\u{1f600}\": the database cannot hold the character '\u{1f600}'"
+    );
     for table in ["stack", "raw_template", "user_creds"] {
         let count = deployment.database.sql(&format!("SELECT COUNT(*) FROM {table}"));
         assert_eq!(count[0][0], "0", "{table}");
