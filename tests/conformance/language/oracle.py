@@ -237,20 +237,24 @@ def stack_outcome(probe):
 
 
 def environment_outcome(probe):
-    probe = copy.deepcopy(probe)
-    env = environment.Environment(probe['environment'])
-    for addition in probe.get('load', []):
-        env.load(addition)
+    def loaded():
+        env = environment.Environment(copy.deepcopy(probe['environment']))
+        for addition in copy.deepcopy(probe.get('load', [])):
+            env.load(addition)
+        return env
+
+    env = loaded()
     outcome = {'stored': env.env_as_dict()}
 
     def resolved(resource_type, name):
-        info = env.get_resource_info(resource_type, resource_name=name)
+        # Anew each time: to look a type up for one resource changes the registry for all.
+        info = loaded().get_resource_info(resource_type, resource_name=name)
         return [info.description, str(info.name if info.description ==
                                       'Plugin' else info.value)]
 
     outcome['types'] = [attempt(lambda: resolved(*pair))
                         for pair in probe.get('types', [])]
-    outcome['made'] = [attempt(lambda: env.registry.get_class_to_instantiate(*pair) and None)
+    outcome['made'] = [attempt(lambda: loaded().registry.get_class_to_instantiate(*pair) and None)
                        for pair in probe.get('made', [])]
     outcome['hooks'] = [env.registry.matches_hook(*pair)
                         for pair in probe.get('hooks', [])]
