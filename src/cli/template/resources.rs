@@ -11,11 +11,13 @@ use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
 use crate::plugins::{self, inventory::KnownType};
+use crate::python::to_text;
 use crate::resource::properties::{Depth, Given, Properties, PropertyError};
 use crate::resource::schema::{Inside, Property, PropertyType};
 use crate::resource::support::Support;
 use crate::stack::dependencies::{Cycle, Dependencies};
 use crate::template::error::dotted_path;
+use crate::template::parameters::{ParameterType, own_schemata};
 use crate::template::{
     AttributeFailure, AttributePath, Environment, Expression, Fault, ResolveError, ResourceDefinition, ResourceStates,
     Scope, StackDefinition, Survey, Template, TemplateError, World,
@@ -473,9 +475,18 @@ fn named_attribute(message: &str) -> Option<(&str, &str)> {
 
 /// The template with the values that a resource gives it.
 fn with_parameters(template: &Template, given: &IndexMap<String, Given>, world: &World) -> Option<StackDefinition> {
+    let schemata = own_schemata(template).ok()?;
+    let is_text = |name: &String| {
+        let schema = schemata.get(name);
+        schema.is_some_and(|schema| schema.parameter_type == ParameterType::Text)
+    };
     let parameters: Map<String, Value> = given
         .iter()
         .filter_map(|(name, given)| match given {
+            // They are properties on their way, and a property that is a text makes one of a number.
+            Given::Value(value @ (Value::Number(_) | Value::Bool(_))) if is_text(name) => {
+                Some((name.clone(), Value::String(to_text(value))))
+            }
             Given::Value(value) => Some((name.clone(), value.clone())),
             _ => None,
         })
