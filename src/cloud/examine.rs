@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::access::Access;
 use super::error::CloudError;
 use super::login::{LoginRequest, Scope, parse_url};
-use super::session::{KEYSTONE, Session};
+use super::service::KEYSTONE;
+use super::session::Session;
 use super::transport::Request;
 use super::{Cloud, login, v3};
 

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::access::Access;
 use super::error::CloudError;
 use super::login::Scope;
-use super::session::{KEYSTONE, ServiceClient, Session, segment};
+use super::service::KEYSTONE;
+use super::session::{ServiceClient, Session, segment};
 use crate::identity::RequestContext;
 use crate::python;
 

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::access::Access;
 use super::error::CloudError;
-use super::session::KEYSTONE;
+use super::service::KEYSTONE;
 use super::transport::{Request, Transport};
 use crate::clock::Clock;
 

@@ -13,6 +13,7 @@ mod login;
 pub mod measure;
 mod names;
 mod options;
+mod service;
 mod session;
 mod stored_credentials;
 mod transport;
@@ -25,7 +26,8 @@ pub use error::{Advice, CloudError, HttpError};
 pub use keystone::Keystone;
 pub use names::Entity;
 pub use options::CloudOptions;
-pub use session::{KEYSTONE, NEUTRON, Service, ServiceClient, ServiceRequest, Session, segment};
+pub use service::{KEYSTONE, NEUTRON, Service};
+pub use session::{ServiceClient, ServiceRequest, Session, segment};
 pub use transport::{Response, TransportSetupError};
 
 use crate::clock::Clock;

@@ -12,33 +12,11 @@ use super::Cloud;
 use super::access::{Access, EndpointFilter};
 use super::error::CloudError;
 use super::login::{LoginRequest, parse_url};
+use super::service::{KEYSTONE, Service};
 use super::transport::{Request, Response};
 
 /// What a path segment may hold as it is.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-
-/// A service that the engine talks to.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Service {
-    /// What its options are called: `[clients_<name>]`.
-    pub name: &'static str,
-    /// Names of its type in the catalogue, the best one first.
-    pub types: &'static [&'static str],
-    /// The version to use, as the path names it, where the catalogue's URL may leave it out.
-    pub version: Option<&'static str>,
-}
-
-pub static KEYSTONE: Service = Service {
-    name: "keystone",
-    types: &["identity"],
-    version: Some("v3"),
-};
-
-pub static NEUTRON: Service = Service {
-    name: "neutron",
-    types: &["network"],
-    version: Some("v2.0"),
-};
 
 /// How a session comes by its token.
 #[derive(Clone, Debug)]

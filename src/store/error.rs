@@ -2,7 +2,7 @@
 
 use sqlx::mysql::MySqlDatabaseError;
 
-use super::options::ConnectionStringError;
+use super::connection_string::ConnectionStringError;
 
 /// Errors that say nothing about the work itself: the same unit may well succeed when it runs again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

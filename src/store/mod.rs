@@ -26,6 +26,7 @@
 mod argument;
 mod assignments;
 mod connection;
+mod connection_string;
 mod counters;
 mod door;
 mod error;
@@ -65,12 +66,13 @@ mod sync_point;
 mod user_creds;
 
 pub use connection::Store;
+pub use connection_string::ConnectionStringError;
 pub use counters::StoreCounters;
 pub use error::{StoreError, Transience};
 pub use event::{Event, EventLimits, EventQuery, NewEvent};
 pub use examine::{Column, LocksOfEngine, Refusal, ServerFacts, StackInProgress, lacking};
 pub use filter::{Filter, FilterTest};
-pub use options::{ConnectionStringError, DatabaseOptions};
+pub use options::DatabaseOptions;
 pub use paging::{Page, SortDirection};
 pub use raw_template::{NewRawTemplate, RawTemplate, RawTemplateChanges, Removal};
 pub use recovery::{DatedSyncPoint, LeftSyncPoints, NewestEvent, NewestEvents};
