@@ -14,7 +14,9 @@ use crate::python::to_text;
 use crate::resource::constraints::CustomConstraints;
 use crate::resource::failure::{Failure, Remedy};
 use crate::resource::properties::{Depth, PropertyError};
-use crate::template::{DeletionPolicy, NoResources, References, StackDefinition, TemplateError};
+use crate::template::{
+    DeletionPolicy, NoResources, References, ResolveError, ResourceDefinition, StackDefinition, TemplateError,
+};
 
 /// How much is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,17 +166,25 @@ fn validate_deletion_policy(definition: &StackDefinition, resource: &LiveResourc
     Err(TemplateError::invalid_at(&path, "\"Snapshot\" deletion policy not supported").into())
 }
 
-/// No type that this engine serves can be told how to update itself, and none but a placeholder ignores it.
+/// The first thing that an update policy says. No type that this engine serves can be told how to update itself, so it is
+/// unknown to all of them.
+pub fn unknown_in_update_policy(
+    resource: &ResourceDefinition,
+    references: &dyn References,
+) -> Result<Option<String>, ResolveError> {
+    let Some(policy) = resource.update_policy() else {
+        return Ok(None);
+    };
+    let policy = policy.resolve(references)?;
+    Ok(policy.as_object().and_then(|policy| policy.keys().next().cloned()))
+}
+
 fn validate_update_policy(
     definition: &StackDefinition,
     resource: &LiveResource,
     references: &dyn References,
 ) -> Result<(), StackError> {
-    let policy = match resource.definition.update_policy() {
-        Some(policy) => policy.resolve(references)?,
-        None => return Ok(()),
-    };
-    let Some(unknown) = policy.as_object().and_then(|policy| policy.keys().next()) else {
+    let Some(unknown) = unknown_in_update_policy(&resource.definition, references)? else {
         return Ok(());
     };
     let keywords = definition.template().keywords();

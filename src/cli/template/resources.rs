@@ -16,6 +16,7 @@ use crate::resource::properties::{Depth, Given, Properties, PropertyError};
 use crate::resource::schema::{Inside, Property, PropertyType};
 use crate::resource::support::Support;
 use crate::stack::dependencies::{Cycle, Dependencies};
+use crate::stack::validate::unknown_in_update_policy;
 use crate::template::error::dotted_path;
 use crate::template::parameters::{ParameterType, own_schemata};
 use crate::template::{
@@ -216,24 +217,16 @@ impl ResourceCheck<'_> {
         }
     }
 
-    /// No type that the engine serves itself can be told how to update.
     fn refuse_update_policy(&self, resource: &ResourceDefinition, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
-        let policy = resource.update_policy().and_then(|policy| policy.resolve(scope).ok());
-        let told = policy
-            .as_ref()
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(Map::keys);
+        // What cannot be resolved is told already.
+        let Ok(Some(name)) = unknown_in_update_policy(resource, scope) else {
+            return;
+        };
         let section = self.definition.template().keywords().update_policy;
-        for name in told {
-            let place = format!("{}.{name}", self.keywords_path(resource, section));
-            let message = format!("Unknown Property {name}");
-            let help = Some(format!(
-                "{} has nothing that an update policy could say",
-                resource.resource_type
-            ));
-            problems.push(Problem::at(self.source, Severity::Error, place, message).with_help(help));
-        }
+        let place = format!("{}.{name}", self.keywords_path(resource, section));
+        let help = format!("{} has nothing that an update policy could say", resource.resource_type);
+        let problem = Problem::at(self.source, Severity::Error, place, format!("Unknown Property {name}"));
+        problems.push(problem.with_help(Some(help)));
     }
 
     /// Tells one error after the other, each time leaving out the property that it is about.
