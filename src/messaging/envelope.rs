@@ -39,13 +39,17 @@ pub(super) enum Unreadable {
 
 /// Puts a message into its envelope.
 pub(super) fn seal(message: Map<String, Value>) -> Bytes {
-    let message = dumps(&Value::Object(message));
+    seal_text(&dumps(&Value::Object(message)))
+}
+
+/// As [`seal`], for a message that is text already.
+pub(super) fn seal_text(message: &str) -> Bytes {
     // Each quote in it gets a backslash.
     let mut text = String::with_capacity(message.len() * 5 / 4 + 64);
     text.push_str(&format!(
         r#"{{"{VERSION_KEY}": "{ENVELOPE_VERSION}", "{MESSAGE_KEY}": "#
     ));
-    write_string(&mut text, &message);
+    write_string(&mut text, message);
     text.push('}');
     text.into()
 }

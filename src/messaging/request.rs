@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::fault::Fault;
 use super::settlement::Settlement;
+use crate::python::json::{dumps_map, write, write_string};
 
 const CONTEXT_PREFIX: &str = "_context_";
 
@@ -226,6 +227,21 @@ fn kind(value: &Value) -> &'static str {
         Value::Array(_) => "list",
         Value::Object(_) => "map",
     }
+}
+
+/// A message with its context, as text.
+pub(super) fn message_text(message: &Map<String, Value>, context: &Map<String, Value>) -> String {
+    let mut text = dumps_map(message);
+    // The closing brace; a message is never empty.
+    text.pop();
+    for (key, value) in context {
+        text.push_str(", ");
+        write_string(&mut text, &format!("{CONTEXT_PREFIX}{key}"));
+        text.push_str(": ");
+        write(&mut text, value);
+    }
+    text.push('}');
+    text
 }
 
 /// The keys of a context, as a message carries them.

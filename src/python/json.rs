@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use serde_json::{Number, Value};
+use serde_json::{Map, Number, Value};
 
 use super::number::{PyNumber, float_text};
 
@@ -10,6 +10,18 @@ use super::number::{PyNumber, float_text};
 pub fn dumps(value: &Value) -> String {
     let mut text = String::new();
     write_value(&mut text, value, KeyOrder::Kept);
+    text
+}
+
+/// Adds what [`dumps`] gives to a text.
+pub fn write(text: &mut String, value: &Value) {
+    write_value(text, value, KeyOrder::Kept);
+}
+
+/// [`dumps`] of an object.
+pub fn dumps_map(entries: &Map<String, Value>) -> String {
+    let mut text = String::new();
+    write_entries(&mut text, entries.iter(), KeyOrder::Kept);
     text
 }
 

@@ -23,5 +23,5 @@ pub mod url;
 pub mod value;
 
 pub use error::PythonError;
-pub use json::dumps;
+pub use json::{dumps, dumps_map};
 pub use repr::{repr, to_text};
