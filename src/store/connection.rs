@@ -1,12 +1,15 @@
 //! The pool, and how a unit of work runs on it.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -15,9 +18,11 @@ use tracing::Instrument;
 use super::counters::StoreCounters;
 use super::door;
 use super::error::{StoreError, Transience};
+use super::joint::{CallersUnit, Joint, JointUnit, Outcome, answer_all, run_units};
 use super::options::DatabaseOptions;
 use super::probe::Probe;
 use super::rehearsal::{READ_ONLY, Rehearsal};
+use super::resource_load::{Load, MOST_LOADED, ResourceInStack, answer_loads};
 use super::retry::{Retries, RetryLimits};
 use super::session::{Onlooker, Session};
 use super::text::{Repertoire, UnstorableName};
@@ -47,6 +52,8 @@ struct Inner {
     closing: CancellationToken,
     onlooker: Onlooker,
     refusal: Arc<Refusal>,
+    joint_units: Joint<Box<dyn JointUnit>>,
+    joint_loads: Joint<Load>,
 }
 
 /// When a server was last found to take no writes, as after a failover: older connections may all lead there.
@@ -64,10 +71,17 @@ impl Refusal {
     }
 }
 
+/// Joint transactions at a time, and how many units one may have. More of either make the other smaller.
+const JOINT_TRANSACTIONS: usize = 4;
+const UNITS_OF_A_TRANSACTION: usize = 16;
+const JOINT_LOADS: usize = 2;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum UnitKind {
     SingleStatement,
     Transaction,
+    /// A transaction of several units, which is not worth insisting on.
+    Group,
 }
 
 impl Store {
@@ -103,6 +117,8 @@ impl Store {
                     transaction: None,
                 },
                 refusal,
+                joint_units: Joint::new(JOINT_TRANSACTIONS, UNITS_OF_A_TRANSACTION),
+                joint_loads: Joint::new(JOINT_LOADS, MOST_LOADED),
             }),
         })
     }
@@ -159,6 +175,38 @@ impl Store {
         W: for<'s> Fn(&'s mut Session, &'s A) -> BoxFuture<'s, Result<T, StoreError>> + Send + Sync + 'static,
     {
         self.unit(UnitKind::Transaction, arguments, work).await
+    }
+
+    /// As [`Self::transaction`], together with what others ask for at the same time. For units that write to rows
+    /// which nobody else writes to, and read nothing: they may see what is not committed.
+    pub async fn joint_transaction<A, T, W>(&self, arguments: A, work: W) -> Result<T, StoreError>
+    where
+        A: Send + Sync + 'static,
+        T: Send + 'static,
+        W: for<'s> Fn(&'s mut Session, &'s A) -> BoxFuture<'s, Result<T, StoreError>> + Send + Sync + 'static,
+    {
+        let (answer, told) = oneshot::channel();
+        let unit = CallersUnit {
+            arguments,
+            work,
+            value: Mutex::default(),
+            answer,
+        };
+        if self.inner.joint_units.enter(Box::new(unit)) {
+            let inner = self.inner.clone();
+            self.inner.units.spawn(async move { inner.serve_joint_units().await });
+        }
+        told.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// A resource as [`Session::resources_load`] gives it, read together with those that others ask for.
+    pub async fn resource_load_with_stack(&self, id: i64) -> Result<Option<ResourceInStack>, StoreError> {
+        let (answer, told) = oneshot::channel();
+        if self.inner.joint_loads.enter(Load { id, answer }) {
+            let inner = self.inner.clone();
+            self.inner.units.spawn(async move { inner.serve_joint_loads().await });
+        }
+        told.await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// Runs one statement, which is its own transaction.
@@ -236,6 +284,9 @@ impl Inner {
             if error.is_of_the_server() {
                 self.refusal.note();
             }
+            if kind == UnitKind::Group && transience != Some(Transience::LostConnection) {
+                return Err(error);
+            }
             let Some(pause) = retries.pause_after(&error) else {
                 if transience.is_some() {
                     StoreCounters::count(&self.counters.given_up);
@@ -246,6 +297,51 @@ impl Inner {
             let pause = tokio::time::sleep(pause);
             if self.closing.run_until_cancelled(pause).await.is_none() {
                 return Err(error);
+            }
+        }
+    }
+
+    async fn serve_joint_units(&self) {
+        while let Some(units) = self.joint_units.next() {
+            // Those of a group that panics are told that there is no store; others are not concerned.
+            let served = AssertUnwindSafe(self.run_joint_units(units)).catch_unwind().await;
+            if served.is_err() {
+                tracing::error!("a unit of work ended in a panic");
+            }
+        }
+    }
+
+    /// Runs units as one transaction; if that cannot stand for the sake of one of them, each as its own. So does a refusal:
+    /// what collides with others would do so again, and a group is the larger the busier the database is.
+    async fn run_joint_units(&self, units: Vec<Box<dyn JointUnit>>) {
+        if units.len() == 1 {
+            return self.run_joint_unit(units).await;
+        }
+        match self.run(UnitKind::Group, &units, &run_units).await {
+            Ok(Outcome::Stands) => answer_all(units, Ok(())),
+            Err(error) if error.transience() == Some(Transience::LostConnection) => answer_all(units, Err(error)),
+            Ok(Outcome::Abandoned) | Err(_) => {
+                for unit in units {
+                    self.run_joint_unit(vec![unit]).await;
+                }
+            }
+        }
+    }
+
+    async fn run_joint_unit(&self, only: Vec<Box<dyn JointUnit>>) {
+        let outcome = self.run(UnitKind::Transaction, &only, &run_units).await;
+        answer_all(only, outcome.map(drop));
+    }
+
+    async fn serve_joint_loads(&self) {
+        while let Some(loads) = self.joint_loads.next() {
+            let ids: Vec<i64> = loads.iter().map(|load| load.id).collect();
+            let loading = self.run(UnitKind::SingleStatement, &ids, &|session, ids| {
+                Box::pin(session.resources_load_with_stacks(ids))
+            });
+            match AssertUnwindSafe(loading).catch_unwind().await {
+                Ok(found) => answer_loads(loads, found),
+                Err(_) => tracing::error!("reading resources ended in a panic"),
             }
         }
     }
@@ -282,7 +378,7 @@ impl Inner {
         let mut onlooker = self.onlooker.clone();
         let link = match kind {
             UnitKind::SingleStatement => super::session::Link::Plain(self.pool.acquire().await?),
-            UnitKind::Transaction => {
+            UnitKind::Transaction | UnitKind::Group => {
                 let began = Instant::now();
                 StoreCounters::count(&self.counters.transactions);
                 let link = super::session::Link::Transaction(self.pool.begin().await?);

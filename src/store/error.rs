@@ -1,5 +1,7 @@
 //! What can go wrong with the database.
 
+use std::sync::Arc;
+
 use sqlx::mysql::MySqlDatabaseError;
 
 use super::connection_string::ConnectionStringError;
@@ -53,6 +55,9 @@ pub enum StoreError {
     NoTables,
     #[error("the store is closed")]
     Closed,
+    /// The work of several was one unit, and this is what became of it.
+    #[error(transparent)]
+    Joint(Arc<StoreError>),
     #[error("the database statement failed")]
     Statement(#[source] sqlx::Error),
 }
@@ -60,7 +65,7 @@ pub enum StoreError {
 impl StoreError {
     /// Why the unit of work may run again, if it may.
     pub fn transience(&self) -> Option<Transience> {
-        match self {
+        match self.of_all() {
             StoreError::Transient { transience, .. } => Some(*transience),
             StoreError::Unreachable(_) => Some(Transience::LostConnection),
             _ => None,
@@ -69,13 +74,13 @@ impl StoreError {
 
     /// Whether a value that a user gave is the reason.
     pub fn is_of_the_users_making(&self) -> bool {
-        matches!(self, StoreError::Unstorable(_))
+        matches!(self.of_all(), StoreError::Unstorable(_))
     }
 
     /// What a user is told. A value that they gave and that the database cannot hold is theirs to change; all else is the
     /// operator's, and in the log.
     pub fn for_users(&self) -> String {
-        match self {
+        match self.of_all() {
             StoreError::Unstorable(source) => {
                 let reason = message_of(source).unwrap_or("it does not fit");
                 format!("The database cannot store a value: {reason}")
@@ -95,7 +100,7 @@ impl StoreError {
     }
 
     fn below(&self) -> Option<&sqlx::Error> {
-        match self {
+        match self.of_all() {
             StoreError::Transient { source, .. }
             | StoreError::Unreachable(source)
             | StoreError::Duplicate(source)
@@ -115,7 +120,15 @@ impl StoreError {
     }
 
     pub(super) fn is_duplicate(&self) -> bool {
-        matches!(self, StoreError::Duplicate(_))
+        matches!(self.of_all(), StoreError::Duplicate(_))
+    }
+
+    /// What became of the unit of which this one was a part.
+    fn of_all(&self) -> &StoreError {
+        match self {
+            StoreError::Joint(error) => error.of_all(),
+            own => own,
+        }
     }
 }
 

@@ -168,8 +168,7 @@ impl Session {
         let now = self.now();
         let repertoire = self.repertoire();
         let rows: Vec<_> = events.iter().map(|event| event.assignments(repertoire, now)).collect();
-        self.insert_all("event", &rows, " ON DUPLICATE KEY UPDATE uuid = VALUES(uuid)")
-            .await?;
+        self.insert_events(rows).await?;
         if let Some(first) = events.first() {
             self.add_probe(Probe::new(
                 "SELECT 1 FROM event WHERE uuid = ?",

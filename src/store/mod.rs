@@ -20,6 +20,9 @@
 //!     .await
 //! ```
 //!
+//! What many tasks ask for at the same moment is done as one ([`joint`]): [`Store::joint_transaction`],
+//! [`Store::resource_load_with_stack`].
+//!
 //! A unit may run more than once ([`retry`] says when), so it takes its arguments by reference and keeps no state. It
 //! talks to its own session alone: a second connection could be the one that another unit waits for.
 
@@ -32,6 +35,7 @@ mod door;
 mod error;
 mod examine;
 mod filter;
+mod joint;
 pub mod measure;
 mod options;
 mod paging;
@@ -53,6 +57,7 @@ mod recovery;
 mod resource;
 mod resource_attributes;
 mod resource_data;
+mod resource_load;
 mod resource_properties_data;
 mod resource_purge;
 mod service;
@@ -80,6 +85,7 @@ pub use resource::{
     ExpectedResource, LoadedResource, NewResource, Replacement, Resource, ResourceChanges, next_atomic_key,
 };
 pub use resource_data::ResourceData;
+pub use resource_load::ResourceInStack;
 pub use resource_properties_data::PropertiesData;
 pub use retry::RetryLimits;
 pub use schema::{Schema, Table};

@@ -366,7 +366,7 @@ impl Session {
         loaded_resources(&self.fetch_all(sql, &conditions.values).await?)
     }
 
-    async fn load_resources(
+    pub(super) async fn load_resources(
         &mut self,
         condition: &str,
         values: &[SqlValue],

@@ -2,8 +2,10 @@
 
 use sqlx::Row;
 
+use super::assignments::Assignments;
 use super::error::StoreError;
 use super::session::Session;
+use super::swap::Swap;
 use super::value::SqlValue;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,49 +44,87 @@ impl Session {
         value: &str,
         decrypt_method: Option<&str>,
     ) -> Result<(), StoreError> {
-        let redact = decrypt_method.is_some();
-        let method = decrypt_method.unwrap_or_default();
-        let now = self.now();
         // The key is not unique in the schema, so the row is looked for.
         let sql = "SELECT id FROM resource_data WHERE resource_id = ? AND `key` = ? ORDER BY id LIMIT 1";
         let found = self
             .fetch_optional(sql.to_owned(), &[resource_id.into(), key.into()])
             .await?;
         let found: Option<i64> = found.map(|row| row.try_get("id")).transpose()?;
-        match found {
-            // Python's row has a new `updated_at` only if something is new in it.
-            Some(id) => {
-                let sql = "UPDATE resource_data SET updated_at = IF(redact <=> ? AND BINARY value <=> BINARY ? \
-                           AND decrypt_method <=> ?, updated_at, ?), redact = ?, value = ?, decrypt_method = ? \
-                           WHERE id = ?";
-                let [redact, value, method] = [redact.into(), value.into(), method.into()];
-                let values = [
-                    SqlValue::clone(&redact),
-                    SqlValue::clone(&value),
-                    SqlValue::clone(&method),
-                    now.into(),
-                    redact,
-                    value,
-                    method,
-                    id.into(),
-                ];
-                self.execute(sql, &values).await?;
-            }
-            None => {
-                let sql = "INSERT INTO resource_data (created_at, `key`, value, redact, decrypt_method, resource_id) \
-                           VALUES (?, ?, ?, ?, ?, ?)";
-                let values = [
-                    now.into(),
-                    key.into(),
-                    value.into(),
-                    redact.into(),
-                    method.into(),
-                    resource_id.into(),
-                ];
-                self.execute(sql, &values).await?;
-            }
+        let is_written = match found {
+            Some(id) => self.resource_data_write(id, value, decrypt_method).await?.is_updated(),
+            None => false,
+        };
+        if !is_written {
+            self.resource_data_insert(resource_id, key, value, decrypt_method)
+                .await?;
         }
         Ok(())
+    }
+
+    /// Adds a key that the holder of the resource's lock knows not to be there, and gives the id of its row.
+    pub async fn resource_data_add(
+        &mut self,
+        resource_id: i64,
+        key: &str,
+        value: &str,
+        decrypt_method: Option<&str>,
+    ) -> Result<i64, StoreError> {
+        if self.is_unsure() {
+            let data = self.resource_data_all(resource_id).await?;
+            if let Some(own) = data.iter().find(|data| data.key == key) {
+                return Ok(own.id);
+            }
+        }
+        self.resource_data_insert(resource_id, key, value, decrypt_method).await
+    }
+
+    async fn resource_data_insert(
+        &mut self,
+        resource_id: i64,
+        key: &str,
+        value: &str,
+        decrypt_method: Option<&str>,
+    ) -> Result<i64, StoreError> {
+        let mut row = Assignments::default();
+        row.set("created_at", self.now());
+        row.set("key", key);
+        row.set("value", value);
+        row.set("redact", decrypt_method.is_some());
+        row.set("decrypt_method", decrypt_method.unwrap_or_default());
+        row.set("resource_id", resource_id);
+        self.insert("resource_data", &row).await
+    }
+
+    /// Writes another value into a row.
+    pub async fn resource_data_write(
+        &mut self,
+        id: i64,
+        value: &str,
+        decrypt_method: Option<&str>,
+    ) -> Result<Swap, StoreError> {
+        let redact = SqlValue::from(decrypt_method.is_some());
+        let method = SqlValue::from(decrypt_method.unwrap_or_default());
+        let value = SqlValue::from(value);
+        // Python's row has a new `updated_at` only if something is new in it.
+        let sql = "UPDATE resource_data SET updated_at = IF(redact <=> ? AND BINARY value <=> BINARY ? \
+                   AND decrypt_method <=> ?, updated_at, ?), redact = ?, value = ?, decrypt_method = ? \
+                   WHERE id = ?";
+        let values = [
+            redact.clone(),
+            value.clone(),
+            method.clone(),
+            self.now().into(),
+            redact,
+            value,
+            method,
+            id.into(),
+        ];
+        let written = self.execute(sql, &values).await?;
+        Ok(if written.rows_affected() > 0 {
+            Swap::Updated
+        } else {
+            Swap::Gone
+        })
     }
 
     /// False if there was nothing under that key.

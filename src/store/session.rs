@@ -37,6 +37,8 @@ pub struct Session {
     unsure: bool,
     abandoned: bool,
     probes: Vec<Probe>,
+    /// Events to be written at the end of the transaction, together with those of others; `None`: each at once.
+    held_events: Option<Vec<Assignments>>,
     onlooker: Onlooker,
 }
 
@@ -95,6 +97,7 @@ impl Session {
             unsure,
             abandoned: false,
             probes: Vec::new(),
+            held_events: None,
             onlooker,
         }
     }
@@ -102,6 +105,44 @@ impl Session {
     /// Rolls the transaction back when the work is over, although it returns a value.
     pub fn abandon(&mut self) {
         self.abandoned = true;
+    }
+
+    /// Lets events wait until [`Self::write_held_events`].
+    pub(super) fn hold_events(&mut self) {
+        self.held_events = Some(Vec::new());
+    }
+
+    /// Writes events, now or with all others of the transaction.
+    pub(super) async fn insert_events(&mut self, events: Vec<Assignments>) -> Result<(), StoreError> {
+        match &mut self.held_events {
+            Some(held) => {
+                held.extend(events);
+                Ok(())
+            }
+            None => self.insert_all("event", &events, SAME_EVENT).await,
+        }
+    }
+
+    pub(super) async fn write_held_events(&mut self) -> Result<(), StoreError> {
+        let held = self.held_events.take().unwrap_or_default();
+        let mut rest = held.as_slice();
+        while !rest.is_empty() {
+            // Groups of few different sizes, so that their statements can be kept prepared.
+            let size = 1 << rest.len().ilog2();
+            let (group, others) = rest.split_at(size);
+            rest = others;
+            let mut sql = insert_statement("event", &group[0], size);
+            if self.unsure {
+                sql.push_str(SAME_EVENT);
+            }
+            let values: Vec<_> = group.iter().flat_map(Assignments::values).collect();
+            self.execute(sql, &values).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_abandoned(&self) -> bool {
+        self.abandoned
     }
 
     pub(super) async fn finish(self) -> Result<(), StoreError> {
@@ -147,9 +188,14 @@ impl Session {
     }
 
     pub(super) fn add_probe(&mut self, probe: Probe) {
-        if matches!(self.link, Link::Transaction(_)) {
+        if self.can_be_lost() {
             self.probes.push(probe);
         }
+    }
+
+    /// Whether a COMMIT is to come, whose answer may be lost.
+    fn can_be_lost(&self) -> bool {
+        matches!(self.link, Link::Transaction(_))
     }
 
     pub(super) fn is_unsure(&self) -> bool {
@@ -262,15 +308,22 @@ impl Session {
         if let Some(rehearsal) = self.onlooker.rehearsal.clone() {
             return self.rehearse_swap(&rehearsal, &swap).await;
         }
-        let (same, same_values) = swap.changes.same_values();
-        let probe_sql = format!("SELECT 1 FROM {} WHERE {} AND {same}", swap.table, swap.key);
-        let probe_values: Vec<_> = swap.key_values.iter().cloned().chain(same_values).collect();
+        let probe = || {
+            let (same, same_values) = swap.changes.same_values();
+            let sql = format!("SELECT 1 FROM {} WHERE {} AND {same}", swap.table, swap.key);
+            Probe::new(sql, swap.key_values.iter().cloned().chain(same_values).collect())
+        };
         if self.execute(swap.sql(), &swap.values()).await?.rows_affected() > 0 {
-            self.add_probe(Probe::new(probe_sql, probe_values));
+            if self.can_be_lost() {
+                self.add_probe(probe());
+            }
             return Ok(Swap::Updated);
         }
-        if self.unsure && !self.fetch_all(probe_sql, &probe_values).await?.is_empty() {
-            return Ok(Swap::Updated);
+        if self.unsure {
+            let probe = probe();
+            if !self.fetch_all(probe.sql, &probe.values).await?.is_empty() {
+                return Ok(Swap::Updated);
+            }
         }
         self.lost_or_gone(&swap).await
     }
@@ -286,6 +339,9 @@ impl Session {
         Ok(Swap::Lost)
     }
 }
+
+/// What an event comes to that was written by an earlier run.
+const SAME_EVENT: &str = " ON DUPLICATE KEY UPDATE uuid = VALUES(uuid)";
 
 /// An UPDATE that expects a state.
 pub(super) struct SwapStatement<'a> {

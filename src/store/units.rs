@@ -75,6 +75,8 @@ units! { single:
     resource_swap(id: i64, expected: &ExpectedResource, changes: &ResourceChanges) -> Swap;
     resource_update(id: i64, changes: &ResourceChanges) -> Swap;
     resource_data_all(resource_id: i64) -> Vec<ResourceData>;
+    resource_data_add(resource_id: i64, key: &str, value: &str, decrypt_method: Option<&str>) -> i64;
+    resource_data_write(id: i64, value: &str, decrypt_method: Option<&str>) -> Swap;
     resource_data_delete(resource_id: i64, key: &str) -> bool;
     properties_data_get(id: i64) -> Option<PropertiesData>;
     properties_data_update(id: i64, data: &PropertiesData) -> Swap;
