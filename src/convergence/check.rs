@@ -3,6 +3,8 @@
 //! The same path serves a first message, a second delivery of it, and a message for a traversal that is over: the row
 //! that is found says what is left to do.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -16,6 +18,7 @@ use super::request::{CheckRequest, Checked};
 use super::running::RunningCheck;
 use super::subject::Subjected;
 use super::sync_point::key_of;
+use super::turns::{Party, Turn};
 use super::witness::{Decision, NOT_KNOWN_YET, Step};
 use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
@@ -24,7 +27,9 @@ use crate::stack::Stack;
 use crate::stack::error::StackError;
 use crate::stack::known::KnownResources;
 use crate::stack::node::Node;
-use crate::store::{Deleted, ExpectedResource, LoadedResource, Resource, ResourceChanges, Scope};
+use crate::store::{
+    self, Deleted, ExpectedResource, LoadedResource, Resource, ResourceChanges, ResourceInStack, Scope,
+};
 
 impl Convergence {
     pub async fn check_resource(
@@ -36,8 +41,13 @@ impl Convergence {
         let Some(resource_id) = request.node.resource_id() else {
             return Ok(Checked::NotServed("snapshots are not served".to_owned()));
         };
+        let turn = self.turns.take(party(context, request)).await;
         let services = &self.services;
-        let Some(loaded) = services.store.resource_load(resource_id).await? else {
+        let Some(ResourceInStack {
+            resource: loaded,
+            stack,
+        }) = services.store.resource_load_with_stack(resource_id).await?
+        else {
             tracing::debug!(resource_id, "the resource is gone");
             self.watch.decide(Decision::Nothing, || {
                 format!("the row of resource {resource_id} is gone")
@@ -45,7 +55,8 @@ impl Convergence {
             self.pass_over_gone(context, request).await?;
             return Ok(Checked::Done);
         };
-        self.check_loaded(context, request, loaded, receipt).await
+        self.check_in_stack(context, request, loaded, stack, receipt, turn)
+            .await
     }
 
     /// As [`Self::check_resource`], of a resource that has been read.
@@ -56,13 +67,30 @@ impl Convergence {
         loaded: LoadedResource,
         receipt: &dyn Receipt,
     ) -> Result<Checked, StackError> {
+        let turn = self.turns.take(party(context, request)).await;
+        let store = &self.services.store;
+        let stack = store
+            .stack_get(&loaded.resource.stack_id, &Scope::Everyone, Deleted::Shown)
+            .await?;
+        self.check_in_stack(context, request, loaded, stack.map(Arc::new), receipt, turn)
+            .await
+    }
+
+    async fn check_in_stack(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        loaded: LoadedResource,
+        stack: Option<Arc<store::Stack>>,
+        receipt: &dyn Receipt,
+        turn: Turn,
+    ) -> Result<Checked, StackError> {
         let services = &self.services;
         let resource_id = loaded.resource.id;
-        let Some(mut stack) =
-            Stack::load(services, &loaded.resource.stack_id, &Scope::Everyone, Deleted::Shown).await?
-        else {
+        let Some(row) = stack else {
             return Ok(Checked::Done);
         };
+        let mut stack = Stack::from_row(services, Arc::unwrap_or_clone(row)).await?;
         stack.converge = request.converge;
         if let Some(reason) = not_served(&stack, &loaded.resource.name, request) {
             self.watch.decide(Decision::HandOver, || reason.clone());
@@ -118,11 +146,12 @@ impl Convergence {
             }
         };
         let running = self.running.begin(stack.id());
-        self.check(context, request, &mut stack, subject, &running, receipt)
+        self.check(context, request, &mut stack, subject, &running, receipt, turn)
             .await?;
         Ok(Checked::Done)
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the whole of one check meets here, once")]
     async fn check(
         &self,
         context: &RequestContext,
@@ -131,6 +160,7 @@ impl Convergence {
         mut subject: Subjected,
         running: &RunningCheck,
         receipt: &dyn Receipt,
+        turn: Turn,
     ) -> Result<(), StackError> {
         let began = Instant::now();
         let type_name = subject.type_name();
@@ -145,10 +175,15 @@ impl Convergence {
             }
             false => {
                 subject
-                    .act(self, context, stack, request, running, receipt, deadline)
+                    .act(self, context, stack, request, running, receipt, deadline, &turn)
                     .await
             }
         };
+        // What follows waits for other predecessors, and is soon done.
+        drop(turn);
+        if end.is_ok() {
+            self.note_done(&request.traversal, &request.node).await;
+        }
         let end = match end {
             Ok(()) => match self
                 .propagate_through_outages(context, request, stack, &mut subject)
@@ -158,7 +193,10 @@ impl Convergence {
                     measure::checked(type_name, &request.node, None, began.elapsed());
                     return Ok(());
                 }
-                Err(error) => CheckEnd::Stack(error),
+                Err(error) => {
+                    self.forget_done(&request.traversal, &request.node).await;
+                    CheckEnd::Stack(error)
+                }
             },
             Err(end) => end,
         };
@@ -394,7 +432,7 @@ impl Convergence {
             return Ok(());
         };
         let again = match row.engine_id.as_deref() {
-            None => row.current_template_id == template_before,
+            None => row.current_template_id == template_before && !self.has_done(&request.traversal, &request.node),
             Some(holder) if holder == self.services.engine_id => false,
             Some(holder) if self.is_alive(context, holder).await? => false,
             Some(holder) => self
@@ -462,6 +500,13 @@ impl Convergence {
             Some(replaced) => self.retrigger(context, replaced, stack).await,
             None => Ok(()),
         }
+    }
+}
+
+fn party(context: &RequestContext, request: &CheckRequest) -> Party {
+    Party {
+        project: context.project_id.as_deref().unwrap_or_default().into(),
+        traversal: request.traversal.as_str().into(),
     }
 }
 

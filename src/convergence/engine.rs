@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use moka::future::Cache;
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use super::gatherings::Gatherings;
 use super::held::Unreleased;
 use super::running::RunningChecks;
 use super::turns::Turns;
@@ -20,11 +22,18 @@ use crate::stack::services::Services;
 /// The graph of a traversal.
 pub type Graph = Dependencies<Node>;
 
-/// Graphs that are kept at a time; one has a few hundred bytes for each resource.
-const KEPT_GRAPHS: u64 = 200;
+/// Bytes of graphs that are kept at a time.
+const KEPT_GRAPHS: u64 = 16 << 20;
+
+/// What a node of a graph takes, with one edge in and one out, and each further edge.
+const BYTES_OF_NODE: usize = 400;
+const BYTES_OF_EDGE: usize = 160;
 
 /// Messages that are remembered as sent.
 const KEPT_MESSAGES: u64 = 20_000;
+
+/// Nodes that are remembered as done.
+const KEPT_DONE: u64 = 4_000;
 
 #[derive(Clone)]
 pub struct Convergence {
@@ -32,23 +41,34 @@ pub struct Convergence {
     pub running: RunningChecks,
     /// Cancelled when what runs has to be given back: the engine ends.
     pub(super) ending: CancellationToken,
-    pub(super) sync_points: Turns,
+    pub(super) gatherings: Gatherings,
+    pub(super) turns: Turns,
     pub(super) unreleased: Unreleased,
     graphs: Cache<String, Arc<Graph>>,
+    /// Held by whoever reads a graph, so that the checks of a traversal do not all read it.
+    reading_graph: Arc<Mutex<()>>,
     sent: Cache<(String, Node), ()>,
+    done: Cache<(String, Node), ()>,
     pub(super) watch: Watch,
 }
 
 impl Convergence {
     pub fn new(services: Services, ending: CancellationToken) -> Self {
+        let own = &services.settings.own;
         Self {
+            turns: Turns::new(own.max_concurrent_checks as usize, own.fair_shares),
             services,
             running: RunningChecks::default(),
             ending,
-            sync_points: Turns::default(),
             unreleased: Unreleased::default(),
-            graphs: Cache::new(KEPT_GRAPHS),
+            gatherings: Gatherings::default(),
+            graphs: Cache::builder()
+                .max_capacity(KEPT_GRAPHS)
+                .weigher(|_: &String, graph: &Arc<Graph>| weight_of(graph))
+                .build(),
+            reading_graph: Arc::default(),
             sent: Cache::new(KEPT_MESSAGES),
+            done: Cache::new(KEPT_DONE),
             watch: Watch::default(),
         }
     }
@@ -66,20 +86,47 @@ impl Convergence {
         message: CheckMessage<'_>,
     ) -> Result<(), PublishError> {
         let sent = (message.traversal.to_owned(), message.node.clone());
-        check_resource(&self.services.rpc, context, message).await?;
-        self.sent.insert(sent, ()).await;
-        Ok(())
+        self.sent.insert(sent.clone(), ()).await;
+        let sending = check_resource(&self.services.rpc, context, message).await;
+        if sending.is_err() {
+            self.sent.invalidate(&sent).await;
+        }
+        sending
     }
 
-    /// Whether this engine has had the node checked. What the broker has taken is not lost, so whoever comes to a node
-    /// again, by a message that came twice, need not ask once more. (Without this, what is asked for in vain would
-    /// multiply from node to node.)
+    /// Tells others that a node is about to be checked for [`Self::send_check`], which may have to wait before.
+    pub(super) async fn will_send(&self, traversal: &str, node: &Node) {
+        self.sent.insert((traversal.to_owned(), node.clone()), ()).await;
+    }
+
+    /// Whether this engine has had the node checked, or is about to. What the broker has taken is not lost, so whoever
+    /// comes to a node again, by a message that came twice, need not ask once more. (Without this, what is asked for in
+    /// vain would multiply from node to node.)
     pub(super) fn has_sent(&self, traversal: &str, node: &Node) -> bool {
         self.sent.contains_key(&(traversal.to_owned(), node.clone()))
     }
 
+    /// Notes that this engine has done its work on a node, and tells others of it.
+    pub(super) async fn note_done(&self, traversal: &str, node: &Node) {
+        self.done.insert((traversal.to_owned(), node.clone()), ()).await;
+    }
+
+    /// To be called if what is done could not be told.
+    pub(super) async fn forget_done(&self, traversal: &str, node: &Node) {
+        self.done.invalidate(&(traversal.to_owned(), node.clone())).await;
+    }
+
+    /// Whether this engine has done a node, and told others or will: nobody need ask for it again.
+    pub(super) fn has_done(&self, traversal: &str, node: &Node) -> bool {
+        self.done.contains_key(&(traversal.to_owned(), node.clone()))
+    }
+
     /// The graph of a traversal that has messages out, read and parsed once: a traversal never changes its own.
     pub async fn graph(&self, stack_id: &str, traversal: &str) -> Result<Arc<Graph>, StackError> {
+        if let Some(graph) = self.graphs.get(traversal).await {
+            return Ok(graph);
+        }
+        let _reading = self.reading_graph.lock().await;
         if let Some(graph) = self.graphs.get(traversal).await {
             return Ok(graph);
         }
@@ -107,6 +154,11 @@ impl Convergence {
         self.graphs.insert(traversal.to_owned(), graph.clone()).await;
         graph
     }
+}
+
+fn weight_of(graph: &Graph) -> u32 {
+    let bytes = graph.len() * BYTES_OF_NODE + graph.edges().count() * BYTES_OF_EDGE;
+    u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 /// The graph as `stack.current_deps` holds it: `{"edges": [[[42, true], [41, true]], [[43, false], null]]}`.

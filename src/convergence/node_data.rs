@@ -15,14 +15,8 @@ use crate::template::{AttributePath, StackDefinition};
 /// stack need not ask the service again.
 pub(super) async fn node_data(subject: &mut Subjected, definition: &StackDefinition) -> Result<NodeData, StackError> {
     let name = subject.tracked.row.name.clone();
-    let for_resources = wanted(
-        subject,
-        definition.attributes_in_resources(&subject.known).swap_remove(&name),
-    );
-    let for_outputs = wanted(
-        subject,
-        definition.attributes_in_outputs(&subject.known).swap_remove(&name),
-    );
+    let for_resources = wanted(subject, definition.attributes_asked_by_resources(&name, &subject.known));
+    let for_outputs = wanted(subject, definition.attributes_asked_by_outputs(&name, &subject.known));
     for attribute in for_outputs.difference(&for_resources) {
         if attributes::find(subject.instance.resource_type.attributes, &attribute.name)
             .is_none_or(|known| known.cache == CacheMode::Local)
@@ -50,8 +44,7 @@ pub(super) async fn node_data(subject: &mut Subjected, definition: &StackDefinit
 }
 
 /// The attributes asked for, "all" spelt out.
-fn wanted(subject: &Subjected, asked: Option<IndexSet<AttributePath>>) -> IndexSet<AttributePath> {
-    let mut asked = asked.unwrap_or_default();
+fn wanted(subject: &Subjected, mut asked: IndexSet<AttributePath>) -> IndexSet<AttributePath> {
     if asked.shift_remove(&AttributePath::all()) {
         let all = attributes::names(subject.instance.resource_type.attributes);
         asked.extend(all.map(|name| AttributePath::new(name, Vec::new())));

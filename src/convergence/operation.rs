@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::CheckEnd;
 use super::tracked::{Lock, STATE_CHANGED, Tracked};
+use super::turns::Turn;
 use super::witness::{Decision, Step, Watch};
 use crate::plugins::questions::Questions;
 use crate::resource::failure::{Failure, Remedy};
@@ -41,6 +42,8 @@ pub(super) struct Operation<'a> {
     pub ending: &'a CancellationToken,
     /// When the stack's time is over.
     pub deadline: Instant,
+    /// Laid down while the operation only waits.
+    pub turn: &'a Turn,
     /// Written when the resource leaves INIT.
     pub metadata: Value,
     pub watch: &'a Watch,
@@ -332,7 +335,8 @@ impl Operation<'_> {
                 .await
             {
                 Err(CheckEnd::Contended) if attempt < attempts => {
-                    tokio::time::sleep(self.services.clock.random_duration(RETRY_JITTER)).await;
+                    let pause = self.services.clock.random_duration(RETRY_JITTER);
+                    self.turn.lay_down(tokio::time::sleep(pause)).await;
                     self.tracked.refresh_key(self.services).await?;
                 }
                 result => {
@@ -399,7 +403,7 @@ impl Operation<'_> {
             {
                 Err(CheckEnd::Stack(error)) if error.is_outage() && !self.ending.is_cancelled() => {
                     tracing::warn!(resource = self.instance.name, %error, "the lock is kept until it can be given back");
-                    tokio::time::sleep(OUTAGE_PAUSE).await;
+                    self.turn.lay_down(tokio::time::sleep(OUTAGE_PAUSE)).await;
                 }
                 outcome => return outcome,
             }
@@ -410,14 +414,17 @@ impl Operation<'_> {
     async fn wait(&self, pause: Duration) -> Result<(), Abort> {
         self.watch.tell(|| Step::Waits { pause });
         let wake = Instant::now() + pause.min(LONGEST_LOOK);
-        tokio::select! {
-            biased;
-            () = self.cancelled.cancelled() => Err(Abort::Cancelled),
-            () = self.ending.cancelled() => Err(Abort::EngineEnds),
-            () = tokio::time::sleep_until(self.deadline.min(wake)) => {
-                if self.deadline <= wake { Err(Abort::TimedOut) } else { Ok(()) }
+        let waiting = async {
+            tokio::select! {
+                biased;
+                () = self.cancelled.cancelled() => Err(Abort::Cancelled),
+                () = self.ending.cancelled() => Err(Abort::EngineEnds),
+                () = tokio::time::sleep_until(self.deadline.min(wake)) => {
+                    if self.deadline <= wake { Err(Abort::TimedOut) } else { Ok(()) }
+                }
             }
-        }
+        };
+        self.turn.lay_down(waiting).await
     }
 
     /// Waits before an action is tried again.

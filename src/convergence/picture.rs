@@ -51,7 +51,7 @@ impl Lost {
     pub fn at(point: &Point, node: Node) -> Self {
         Self {
             node,
-            input_data: point.meeting.input_data(),
+            input_data: point.meeting.clone().into_input_data(),
             failures: point.meeting.failures(),
             skip_propagate: point.meeting.skip_propagate(),
         }

@@ -1,10 +1,13 @@
 //! After a node: tell those that wait for it, and see whether the stack is done.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use super::engine::{Convergence, Graph};
 use super::meeting::Arrival;
-use super::sync_point::{Arrived, Ready, key_of, stack_key};
+use super::pace::{Pace, run_row};
+use super::sync_point::{Arrived, Place, Ready};
 use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
 use crate::stack::Stack;
@@ -61,34 +64,51 @@ impl Convergence {
         &self,
         context: &RequestContext,
         stack: &Stack,
-        graph: &Graph,
+        graph: &Arc<Graph>,
         passing: &Passing<'_>,
     ) -> Result<Told, StackError> {
-        for successor in cleanups_first(graph.required_by(passing.sender)) {
-            let own_cleanup = !successor.is_update && successor.subject == passing.sender.subject;
-            let data = match (successor.is_update, own_cleanup) {
-                (true, _) => passing.data.clone(),
-                (false, true) => Value::Null,
-                (false, false) => json!(passing.successor_row),
-            };
-            let arrival = Arrival {
-                sender: passing.sender,
-                data: &data,
-                failures: passing.failures.as_ref(),
-                skip: passing.skip,
-            };
-            let expected: Vec<&Node> = graph.requires(successor).collect();
-            let key = key_of(successor, stack.traversal());
-            match self.arrive(&key, &expected, &arrival).await? {
-                Arrived::NoSyncPoint => return Ok(Told::Nobody),
-                Arrived::Waiting => {}
-                Arrived::Ready(ready) => {
-                    let lost = !ready.news
-                        && !self.has_sent(stack.traversal(), successor)
-                        && self.is_still_to_do(graph, stack, successor).await?;
-                    if ready.news || lost {
-                        self.cast_ready(context, stack, successor, ready, passing).await?;
-                    }
+        let pace = Pace::new(self);
+        let successors = cleanups_first(graph.required_by(passing.sender));
+        let telling = successors
+            .into_iter()
+            .map(|successor| self.tell_successor(context, stack, graph, passing, successor, &pace));
+        let end = run_row(telling, |told| !matches!(told, Ok(Told::Everybody))).await;
+        end.unwrap_or(Ok(Told::Everybody))
+    }
+
+    async fn tell_successor(
+        &self,
+        context: &RequestContext,
+        stack: &Stack,
+        graph: &Arc<Graph>,
+        passing: &Passing<'_>,
+        successor: &Node,
+        pace: &Pace<'_>,
+    ) -> Result<Told, StackError> {
+        let own_cleanup = !successor.is_update && successor.subject == passing.sender.subject;
+        let data = match (successor.is_update, own_cleanup) {
+            (true, _) => passing.data.clone(),
+            (false, true) => Value::Null,
+            (false, false) => json!(passing.successor_row),
+        };
+        let arrival = Arrival {
+            sender: passing.sender.clone(),
+            data,
+            failures: passing.failures.clone(),
+            skip: passing.skip,
+        };
+        let place = Place::of_node(successor, stack.traversal(), graph);
+        match self.arrive(&place, arrival).await? {
+            Arrived::NoSyncPoint => return Ok(Told::Nobody),
+            Arrived::Waiting => {}
+            Arrived::Ready(ready) => {
+                let lost = !ready.news
+                    && !self.has_sent(stack.traversal(), successor)
+                    && self.is_still_to_do(graph, stack, successor).await?;
+                if ready.news || lost {
+                    self.will_send(stack.traversal(), successor).await;
+                    pace.next().await;
+                    self.cast_ready(context, stack, successor, ready, passing).await?;
                 }
             }
         }
@@ -100,23 +120,20 @@ impl Convergence {
         &self,
         context: &RequestContext,
         stack: &mut Stack,
-        graph: &Graph,
+        graph: &Arc<Graph>,
         passing: &Passing<'_>,
     ) -> Result<Told, StackError> {
         if graph.required_by(passing.sender).next().is_some() {
             return Ok(Told::Everybody);
         }
-        let roots: Vec<&Node> = graph.roots().collect();
         let arrival = Arrival {
-            sender: passing.sender,
-            data: &Value::Null,
-            failures: passing.failures.as_ref(),
+            sender: passing.sender.clone(),
+            data: Value::Null,
+            failures: passing.failures.clone(),
             skip: false,
         };
-        match self
-            .arrive(&stack_key(stack.id(), stack.traversal()), &roots, &arrival)
-            .await?
-        {
+        let place = Place::of_stack(stack.id(), stack.traversal(), graph);
+        match self.arrive(&place, arrival).await? {
             Arrived::NoSyncPoint => Ok(Told::Nobody),
             Arrived::Waiting => Ok(Told::Everybody),
             Arrived::Ready(_) => {
@@ -142,16 +159,13 @@ impl Convergence {
         };
         tracing::info!(stack = stack.name(), %node, "re-triggering the resource for the latest traversal");
         let arrival = Arrival {
-            sender: &node,
-            data: &Value::Null,
+            sender: node.clone(),
+            data: Value::Null,
             failures: None,
             skip: false,
         };
-        let expected: Vec<&Node> = graph.requires(&node).collect();
-        if let Arrived::Ready(ready) = self
-            .arrive(&key_of(&node, stack.traversal()), &expected, &arrival)
-            .await?
-        {
+        let place = Place::of_node(&node, stack.traversal(), &graph);
+        if let Arrived::Ready(ready) = self.arrive(&place, arrival).await? {
             let message = CheckMessage {
                 input_data: ready.input_data,
                 skip_propagate: ready.skip_propagate,

@@ -3,6 +3,9 @@
 //! What a service has made must not be forgotten because the database is away. Nobody else can take the lock from us, who
 //! are alive: so each finding is told for as long as the engine runs.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +16,7 @@ use crate::identity::crypt::EncryptionKey;
 use crate::resource::failure::Failure;
 use crate::resource::instance::Record;
 use crate::stack::error::StackError;
-use crate::store::{ResourceChanges, Store, StoreError};
+use crate::store::{ResourceChanges, ResourceData, Store, StoreError};
 
 pub(super) struct StoredRecord {
     store: Store,
@@ -21,16 +24,19 @@ pub(super) struct StoredRecord {
     ending: CancellationToken,
     resource_id: i64,
     watch: Watch,
+    /// The rows of the resource's data, by key. Whoever holds the resource's lock is the only one to write them.
+    data: Mutex<HashMap<String, i64>>,
 }
 
 impl StoredRecord {
-    pub fn new(engine: &Convergence, resource_id: i64) -> Self {
+    pub fn new(engine: &Convergence, resource_id: i64, data: &[ResourceData]) -> Self {
         Self {
             store: engine.services.store.clone(),
             key: engine.services.key.clone(),
             ending: engine.ending.clone(),
             resource_id,
             watch: engine.watch.clone(),
+            data: Mutex::new(data.iter().map(|item| (item.key.clone(), item.id)).collect()),
         }
     }
 
@@ -47,6 +53,25 @@ impl StoredRecord {
                 outcome => return outcome.map_err(failure),
             }
         }
+    }
+
+    async fn store_data(&self, key: &str, value: &str, method: Option<&str>) -> Result<(), StoreError> {
+        let known = self.data().get(key).copied();
+        if let Some(id) = known
+            && self.store.resource_data_write(id, value, method).await?.is_updated()
+        {
+            return Ok(());
+        }
+        let id = self
+            .store
+            .resource_data_add(self.resource_id, key, value, method)
+            .await?;
+        self.data().insert(key.to_owned(), id);
+        Ok(())
+    }
+
+    fn data(&self) -> MutexGuard<'_, HashMap<String, i64>> {
+        self.data.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -86,13 +111,13 @@ impl Record for StoredRecord {
             Some(encrypted) => (encrypted.data.as_str(), Some(encrypted.method.as_str())),
             None => (value, None),
         };
-        self.tell(|| self.store.resource_data_set(self.resource_id, key, value, method))
-            .await
+        self.tell(|| self.store_data(key, value, method)).await
     }
 
     async fn delete_data(&self, key: &str) -> Result<(), Failure> {
         self.tell(|| self.store.resource_data_delete(self.resource_id, key))
             .await?;
+        self.data().remove(key);
         Ok(())
     }
 }

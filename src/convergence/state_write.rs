@@ -19,7 +19,7 @@ pub(super) async fn write_state(services: &Services, write: StateWrite) -> Resul
     let limits = event_limits(services);
     services
         .store
-        .transaction((write, limits), |session, (write, limits)| {
+        .joint_transaction((write, limits), |session, (write, limits)| {
             Box::pin(async move {
                 let mut changes = write.changes.clone();
                 let mut event = write.event.clone();

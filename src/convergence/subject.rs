@@ -13,6 +13,7 @@ use super::record::StoredRecord;
 use super::request::CheckRequest;
 use super::running::RunningCheck;
 use super::tracked::{Lock, Tracked};
+use super::turns::Turn;
 use super::witness::{Decision, Step};
 use crate::identity::RequestContext;
 use crate::plugins::questions::Questions;
@@ -115,6 +116,7 @@ impl Subjected {
         running: &RunningCheck,
         receipt: &dyn Receipt,
         deadline: Instant,
+        turn: &Turn,
     ) -> Result<(), CheckEnd> {
         let work = Work {
             engine,
@@ -123,6 +125,7 @@ impl Subjected {
             receipt,
             running,
             deadline,
+            turn,
         };
         engine.watch.tell(|| Step::Definition {
             before: self
@@ -526,6 +529,7 @@ impl Subjected {
             cancelled: &work.running.cancelled,
             ending: &work.engine.ending,
             deadline: work.deadline,
+            turn: work.turn,
             metadata,
             watch: &work.engine.watch,
         }
@@ -544,6 +548,7 @@ struct Work<'a> {
     receipt: &'a dyn Receipt,
     running: &'a RunningCheck,
     deadline: Instant,
+    turn: &'a Turn,
 }
 
 impl Work<'_> {
@@ -581,7 +586,7 @@ fn instance(
     let stored = Stored {
         physical_id: tracked.row.physical_resource_id.clone(),
         data: readable(services, data)?,
-        record: Arc::new(StoredRecord::new(engine, tracked.row.id)),
+        record: Arc::new(StoredRecord::new(engine, tracked.row.id, data)),
     };
     let properties = tracked.stored_properties.clone().unwrap_or_default();
     let properties = Properties::stored(resource_type.properties, properties);

@@ -13,6 +13,7 @@ use tracing::Instrument;
 
 use super::engine::{Convergence, Graph, graph_text};
 use super::graph::{ExistingResource, best_existing, traversal_graph};
+use super::pace::{Pace, run_row};
 use super::propagate::cleanups_first;
 use super::witness::Decision;
 use super::worker_client::CheckMessage;
@@ -243,13 +244,16 @@ impl Convergence {
         if leaves.is_empty() {
             return self.mark_complete(context, stack).await;
         }
-        for node in leaves {
+        let pace = Pace::new(self);
+        let sending = leaves.into_iter().map(|node| async {
+            pace.next().await;
             let message = CheckMessage {
                 converge: stack.converge,
                 ..CheckMessage::new(node, stack.traversal())
             };
-            self.send_check(context, message).await?;
-        }
+            self.send_check(context, message).await
+        });
+        run_row(sending, Result::is_err).await.unwrap_or(Ok(()))?;
         Ok(())
     }
 

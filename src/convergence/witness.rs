@@ -49,7 +49,7 @@ pub enum Step<'a> {
     Arrived {
         at: &'a SyncPointKey,
         /// Who is still to come; `None`: there is no such sync point any more.
-        missing: Option<&'a [&'a Node]>,
+        missing: Option<Vec<&'a Node>>,
         /// False if it had been there before.
         news: bool,
     },

@@ -33,7 +33,7 @@ impl<'a> CheckMessage<'a> {
         Self {
             node,
             traversal,
-            input_data: Meeting::default().input_data(),
+            input_data: Meeting::default().into_input_data(),
             adopt_stack_data: Value::Null,
             converge: false,
             skip_propagate: false,

@@ -138,10 +138,14 @@ pub(super) async fn queue_state(live: &Live, name: &str) -> Result<Option<QueueS
         .queue_declare(short(name)?, passive, FieldTable::default())
         .await
     {
-        Ok(queue) => Ok(Some(QueueState {
-            waiting: queue.message_count(),
-            consumers: queue.consumer_count(),
-        })),
+        Ok(queue) => {
+            // A channel that nobody closes may stay open as long as the connection.
+            let _ = channel.close(200, "OK".into()).await;
+            Ok(Some(QueueState {
+                waiting: queue.message_count(),
+                consumers: queue.consumer_count(),
+            }))
+        }
         Err(error) if reply_code(&error) == Some(NOT_FOUND) => Ok(None),
         Err(error) => Err(error.into()),
     }

@@ -6,13 +6,14 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::bus::Bus;
+use super::declare::QueueState;
 use super::envelope;
 use super::error::{PublishError, SetupError};
 use super::fault::Fault;
 use super::publisher::{Destination, Outgoing};
 use super::queue_manager::hex_id;
 use super::reply_queue::Expectation;
-use super::request::pack_context;
+use super::request::message_text;
 use crate::journal::{self, Entry, Journal, MessageKind, Outcome};
 
 /// Whom a message is for.
@@ -121,11 +122,18 @@ impl RpcClient {
             return Ok(());
         };
         let message = message(target, method, arguments);
-        let frame = frame(bus, target, finish(bus, message, context), None);
+        let frame = frame(bus, target, &finish(bus, message, context), None);
         let patience = bus.options().rabbit.kombu_missing_consumer_retry_timeout;
         let sent = bus.shared.publisher.publish_patiently(&frame, patience, None).await;
         note.end(Outcome::of(&sent));
         sent
+    }
+
+    /// What waits for the servers of a topic; `None` if that cannot be told at the moment.
+    pub async fn backlog(&self, topic: &str) -> Option<QueueState> {
+        let bus = self.bus.as_ref()?;
+        let queue = bus.shared.topology.topic_queue(topic);
+        bus.queue_state(&queue.name).await.ok().flatten()
     }
 
     /// Sends a request and waits for the answer, all in all no longer than `timeout`.
@@ -207,7 +215,7 @@ async fn call_until_answered(
     message.insert("_reply_q".to_owned(), reply_queue.name().into());
     message.insert("_timeout".to_owned(), Value::Null);
     let expectation = reply_queue.expect(&message_id);
-    let frame = frame(bus, target, finish(bus, message, context), Some(timeout));
+    let frame = frame(bus, target, &finish(bus, message, context), Some(timeout));
     bus.shared
         .publisher
         .publish_patiently(&frame, timeout, Some(deadline))
@@ -223,13 +231,12 @@ fn message(target: &Target, method: &str, arguments: Map<String, Value>) -> Map<
     message
 }
 
-fn finish(bus: &Bus, mut message: Map<String, Value>, context: &Map<String, Value>) -> Map<String, Value> {
+fn finish(bus: &Bus, mut message: Map<String, Value>, context: &Map<String, Value>) -> String {
     message.insert("_unique_id".to_owned(), hex_id(&bus.shared.clock).into());
-    pack_context(&mut message, context);
-    message
+    message_text(&message, context)
 }
 
-fn frame(bus: &Bus, target: &Target, message: Map<String, Value>, expiration: Option<Duration>) -> Outgoing {
+fn frame(bus: &Bus, target: &Target, message: &str, expiration: Option<Duration>) -> Outgoing {
     let topology = &bus.shared.topology;
     let (exchange, routing_key) = if target.fanout {
         (topology.fanout_exchange(&target.topic), String::new())
@@ -241,7 +248,7 @@ fn frame(bus: &Bus, target: &Target, message: Map<String, Value>, expiration: Op
     Outgoing::new(
         Destination::Exchange(exchange),
         routing_key,
-        envelope::seal(message),
+        envelope::seal_text(message),
         compression,
     )
     .mandatory(!target.fanout)

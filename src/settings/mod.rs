@@ -46,7 +46,7 @@ pub use logging::LoggingSettings;
 pub use messaging::{
     FailoverStrategy, LoginMethod, MessagingSettings, NotificationSettings, RabbitSettings, TransportSettings,
 };
-pub use own::OwnSettings;
+pub use own::{FairShares, OwnSettings};
 pub use policy::PolicySettings;
 pub use typed::Limit;
 

@@ -9,7 +9,10 @@ use super::option::*;
 use super::typed;
 
 pub const OPTIONS: &[OptionSpec] = &[
-    integer("max_concurrent_checks", "256").min(1),
+    integer("max_concurrent_checks", "128").min(1),
+    integer("max_checks_in_flight", "4096").min(1),
+    integer("max_queued_checks", "32").min(0),
+    choice("fair_shares", "project", &["project", "stack", "none"]),
     integer("worker_threads", "0").min(0).max(1024),
     boolean("log_json", false),
     integer("max_message_bytes", "104857600").min(1024),
@@ -20,11 +23,27 @@ pub const OPTIONS: &[OptionSpec] = &[
     integer("recovery_patience", "60").min(1),
 ];
 
+/// Between whom an engine divides its work evenly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FairShares {
+    /// Between projects, and within a project between stacks.
+    Project,
+    Stack,
+    /// First come, first served.
+    None,
+}
+
 /// `[heat_engine_rs]`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct OwnSettings {
-    /// `check_resource` messages that are worked on at a time.
+    /// Checks that are worked on at a time; those that wait for something do not count.
     pub max_concurrent_checks: u32,
+    /// Checks that are worked on or wait.
+    pub max_checks_in_flight: u32,
+    /// Checks of one stack that may wait in the queue, for each engine that takes from it; 0 is no limit.
+    pub max_queued_checks: u32,
+    pub fair_shares: FairShares,
     /// Threads of the runtime; 0: one for each CPU.
     pub worker_threads: usize,
     /// JSON lines instead of text, while `use_json` is left to the Python engines.

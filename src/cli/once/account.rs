@@ -231,7 +231,9 @@ impl Account {
             Step::Arrived { at, missing, news } => What::Arrived {
                 entity: at.entity_id.clone(),
                 is_update: at.is_update,
-                missing: missing.map(|missing| missing.iter().map(|node| (*node).clone()).collect()),
+                missing: missing
+                    .as_ref()
+                    .map(|missing| missing.iter().map(|node| (*node).clone()).collect()),
                 news: *news,
             },
             Step::Ended { how, reason } => What::Ended {

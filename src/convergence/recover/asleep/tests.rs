@@ -46,9 +46,9 @@ fn row(id: i64, name: &str, action: &str, status: &str) -> Resource {
 fn point(arrived: &[Node], changed: i64) -> Point {
     let mut meeting = Meeting::default();
     for sender in arrived {
-        meeting.admit(&Arrival {
-            sender,
-            data: &json!({"id": 1}),
+        meeting.admit(Arrival {
+            sender: sender.clone(),
+            data: json!({"id": 1}),
             failures: None,
             skip: false,
         });
