@@ -38,4 +38,10 @@ CASES = {
     'chain-50': (chain(50), 1),
     'fanin-200': (fan_in(200), 1),
     'concurrent-20': (small(), 20),
+    'flat-500': (flat(500), 1),
+    'flat-1000': (flat(1000), 1),
+    'flat-2000': (flat(2000), 1),
+    'flat-5000': (flat(5000), 1),
 }
+# What runs when no case is named: what a Python engine does within a few minutes.
+USUAL = ('flat-100', 'chain-50', 'fanin-200', 'concurrent-20')

@@ -15,8 +15,7 @@ class Meter:
         for pid in rig.engine_processes():
             with open('/proc/%d/clear_refs' % pid, 'w') as clear:
                 clear.write('5')                                # peak memory counts from here
-        self.statements = statements(rig)
-        self.messages = messages(rig)
+        self.before = counters(rig)
         self.ticks = rig.engine_ticks()
         self.busy = busy_ticks()
         self.ours = lab_ticks(rig)
@@ -30,20 +29,20 @@ class Meter:
 
     def read(self):
         time.sleep(COUNTERS_LAG)
+        after = counters(self.rig)
         return {'wall': self.wall, 'cpu': (self.rig.engine_ticks() - self.ticks) / TICKS, 'foreign': self.foreign,
-                'statements': statements(self.rig) - self.statements, 'messages': messages(self.rig) - self.messages,
-                **memory(self.rig)}
+                **{name: after[name] - self.before[name] for name in after}, **memory(self.rig)}
 
 
-def statements(rig):
-    """All that the engine sent; heat-api has no connection to the database."""
-    counted = rig.rows('SELECT select_commands + update_commands + other_commands + commit_transactions +'
-                       ' rollback_transactions AS n FROM information_schema.user_statistics WHERE user = %s', rig.name)
-    return int(counted[0]['n']) if counted else 0
-
-
-def messages(rig):
-    return lab.management('GET', 'vhosts/' + rig.name).get('message_stats', {}).get('publish', 0)
+def counters(rig):
+    """Statements of all kinds (BEGIN, COMMIT, ROLLBACK and SET among them), the bytes that went to and from the database,
+    and messages published. heat-api has no connection to the database."""
+    counted = rig.rows('SELECT select_commands + update_commands + other_commands AS statements,'
+                       ' bytes_received + bytes_sent AS bytes FROM information_schema.user_statistics WHERE user = %s',
+                       rig.name)
+    published = lab.management('GET', 'vhosts/' + rig.name).get('message_stats', {}).get('publish', 0)
+    found = counted[0] if counted else {'statements': 0, 'bytes': 0}
+    return {'statements': int(found['statements']), 'kib': int(found['bytes']) / 1024, 'messages': published}
 
 
 def memory(rig):
