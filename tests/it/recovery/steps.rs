@@ -18,6 +18,8 @@ use crate::convergence::templates::{template, test};
 use crate::link::Strike;
 
 const STRIDE: usize = 7;
+/// Without a message and without a statement for so long, nothing goes on.
+const QUIET: Duration = Duration::from_millis(300);
 
 /// How far apart the steps are that are tried in this run.
 pub fn every(steps: usize) -> usize {
@@ -118,7 +120,7 @@ async fn each_step_fails_once(#[case] number: usize, #[case] strike: Strike) {
             let asking = course.ask(what, &name).await;
             let stack = course.until(&name, state).await;
             asking.await.expect("no panic");
-            course.site.until_quiet_for(Duration::from_millis(300)).await;
+            course.site.until_quiet_for(QUIET).await;
             let (_, struck) = course.steps.disarm();
             let found = course.site.remains(&stack).await.without(Some(&name));
             assert_eq!(&found, expected, "{what}, step {step}, {strike:?}: {struck:?}");
@@ -178,30 +180,24 @@ async fn live_with_a_death(
             false => course.steps.arm(None, || {}),
         }
         let asking = course.ask(what, name).await;
+        // The last steps come after the end that can be seen.
         let came = async {
-            let stack = course.until(name, state).await;
-            Some(stack)
+            course.until(name, state).await;
+            site.until_quiet_for(QUIET).await;
         };
-        let died = async {
-            eventually("the engine dies, or the part comes to its end", || async {
-                course.steps.has_struck()
-            })
-            .await;
-            None
-        };
-        let stack = tokio::select! { stack = came => stack, dead = died => dead };
-        let stack = match stack {
-            Some(stack) => stack,
-            None => {
-                engine.wait().await;
-                engine = course.engine().await;
-                course.until(name, state).await
-            }
-        };
+        let died = eventually("the engine dies, or the part comes to its end", || async {
+            course.steps.has_struck()
+        });
+        tokio::select! { () = came => {}, () = died => {} };
+        if course.steps.has_struck() {
+            engine.wait().await;
+            engine = course.engine().await;
+        }
+        let stack = course.until(name, state).await;
         asking.abort();
         let (_, struck) = course.steps.disarm();
         let place = format!("{what} with a death in {deadly} at step {}: {struck:?}", strike.0);
-        site.until_quiet_for(Duration::from_millis(300)).await;
+        site.until_quiet_for(QUIET).await;
         if state == "gone" {
             site.nothing_is_leaked(&stack).await;
         } else {
