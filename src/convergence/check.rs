@@ -12,7 +12,7 @@ use super::engine::Convergence;
 use super::error::CheckEnd;
 use super::measure;
 use super::node_data::node_data;
-use super::operation::{OUTAGE_PAUSE, Receipt};
+use super::operation::OUTAGE_PAUSE;
 use super::propagate::{Passing, Told};
 use super::request::{CheckRequest, Checked};
 use super::running::RunningCheck;
@@ -20,6 +20,7 @@ use super::subject::Subjected;
 use super::sync_point::key_of;
 use super::turns::{Party, Turn};
 use super::witness::{Decision, NOT_KNOWN_YET, Step};
+use super::work::{Receipt, Work};
 use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
 use crate::resource::state::Action;
@@ -174,9 +175,17 @@ impl Convergence {
                 Ok(())
             }
             false => {
-                subject
-                    .act(self, context, stack, request, running, receipt, deadline, &turn)
-                    .await
+                let work = Work {
+                    engine: self,
+                    context,
+                    request,
+                    stack,
+                    receipt,
+                    running,
+                    deadline,
+                    turn: &turn,
+                };
+                subject.act(&work).await
             }
         };
         // What follows waits for other predecessors, and is soon done.

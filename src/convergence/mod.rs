@@ -33,4 +33,5 @@ pub mod traversal;
 mod turns;
 mod unserved;
 pub mod witness;
+pub mod work;
 pub mod worker_client;

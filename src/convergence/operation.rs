@@ -6,15 +6,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::Value;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
 use super::error::CheckEnd;
 use super::tracked::{Lock, STATE_CHANGED, Tracked};
-use super::turns::Turn;
-use super::witness::{Decision, Step, Watch};
+use super::witness::{Decision, Step};
+use super::work::Work;
 use crate::plugins::questions::Questions;
 use crate::resource::failure::{Failure, Remedy};
 use crate::resource::instance::Instance;
@@ -23,30 +21,16 @@ use crate::resource::properties::{Depth, Properties, PropertyError};
 use crate::resource::state::{Action, Status};
 use crate::stack::services::Services;
 
-/// Told when the work is safely recorded, so that its message need not come again.
-#[async_trait]
-pub trait Receipt: Send + Sync {
-    async fn acknowledge(&self);
-}
-
 /// One resource under work.
 pub(super) struct Operation<'a> {
+    pub work: &'a Work<'a>,
     pub services: &'a Services,
     /// What the resource was called when the operation began: the text of a timeout.
     pub described_as: String,
     pub tracked: &'a mut Tracked,
     pub instance: &'a mut Instance,
-    pub receipt: &'a dyn Receipt,
-    pub cancelled: &'a CancellationToken,
-    /// The engine ends.
-    pub ending: &'a CancellationToken,
-    /// When the stack's time is over.
-    pub deadline: Instant,
-    /// Laid down while the operation only waits.
-    pub turn: &'a Turn,
     /// Written when the resource leaves INIT.
     pub metadata: Value,
-    pub watch: &'a Watch,
 }
 
 /// An update, decided but not done.
@@ -129,7 +113,7 @@ impl Operation<'_> {
                 return Outcome::Invalid(error);
             }
         }
-        if self.watch.leaves_out(MAKE) {
+        if self.work.engine.watch.leaves_out(MAKE) {
             return Outcome::Done;
         }
         let plugin = self.instance.resource_type.plugin;
@@ -195,7 +179,7 @@ impl Operation<'_> {
         let outcome = self.change(&update).await;
         match &outcome {
             Outcome::Replace(reason) => {
-                self.watch.decide(Decision::Replace, || reason.clone());
+                self.work.engine.watch.decide(Decision::Replace, || reason.clone());
                 self.tracked.row.current_template_id = previous_template;
             }
             Outcome::Done => {
@@ -237,7 +221,7 @@ impl Operation<'_> {
         }
         self.tracked.row.current_template_id = Some(update.template_id);
         self.instance.properties = update.after.clone();
-        if self.watch.leaves_out(CHANGE) {
+        if self.work.engine.watch.leaves_out(CHANGE) {
             return Outcome::Done;
         }
         let began = Instant::now();
@@ -280,7 +264,7 @@ impl Operation<'_> {
     }
 
     async fn unmake(&mut self) -> Outcome {
-        if self.watch.leaves_out(UNMAKE) {
+        if self.work.engine.watch.leaves_out(UNMAKE) {
             return Outcome::Done;
         }
         let plugin = self.instance.resource_type.plugin;
@@ -336,7 +320,7 @@ impl Operation<'_> {
             {
                 Err(CheckEnd::Contended) if attempt < attempts => {
                     let pause = self.services.clock.random_duration(RETRY_JITTER);
-                    self.turn.lay_down(tokio::time::sleep(pause)).await;
+                    self.work.turn.lay_down(tokio::time::sleep(pause)).await;
                     self.tracked.refresh_key(self.services).await?;
                 }
                 result => {
@@ -346,7 +330,7 @@ impl Operation<'_> {
             }
         }
         (self.instance.action, self.instance.status) = to;
-        self.receipt.acknowledge().await;
+        self.work.receipt.acknowledge().await;
         Ok(())
     }
 
@@ -401,9 +385,9 @@ impl Operation<'_> {
                 .set_state(self.services, to, reason, Lock::Release, None)
                 .await
             {
-                Err(CheckEnd::Stack(error)) if error.is_outage() && !self.ending.is_cancelled() => {
+                Err(CheckEnd::Stack(error)) if error.is_outage() && !self.work.engine.ending.is_cancelled() => {
                     tracing::warn!(resource = self.instance.name, %error, "the lock is kept until it can be given back");
-                    self.turn.lay_down(tokio::time::sleep(OUTAGE_PAUSE)).await;
+                    self.work.turn.lay_down(tokio::time::sleep(OUTAGE_PAUSE)).await;
                 }
                 outcome => return outcome,
             }
@@ -412,19 +396,19 @@ impl Operation<'_> {
 
     /// Waits, but not past the stack's time and not on after it was cancelled.
     async fn wait(&self, pause: Duration) -> Result<(), Abort> {
-        self.watch.tell(|| Step::Waits { pause });
+        self.work.engine.watch.tell(|| Step::Waits { pause });
         let wake = Instant::now() + pause.min(LONGEST_LOOK);
         let waiting = async {
             tokio::select! {
                 biased;
-                () = self.cancelled.cancelled() => Err(Abort::Cancelled),
-                () = self.ending.cancelled() => Err(Abort::EngineEnds),
-                () = tokio::time::sleep_until(self.deadline.min(wake)) => {
-                    if self.deadline <= wake { Err(Abort::TimedOut) } else { Ok(()) }
+                () = self.work.running.cancelled.cancelled() => Err(Abort::Cancelled),
+                () = self.work.engine.ending.cancelled() => Err(Abort::EngineEnds),
+                () = tokio::time::sleep_until(self.work.deadline.min(wake)) => {
+                    if self.work.deadline <= wake { Err(Abort::TimedOut) } else { Ok(()) }
                 }
             }
         };
-        self.turn.lay_down(waiting).await
+        self.work.turn.lay_down(waiting).await
     }
 
     /// Waits before an action is tried again.
@@ -437,7 +421,7 @@ impl Operation<'_> {
     }
 
     fn tell_of<T>(&self, call: &'static str, began: Instant, result: &Result<T, Failure>) {
-        self.watch.tell(|| Step::Asked {
+        self.work.engine.watch.tell(|| Step::Asked {
             call,
             took: began.elapsed(),
             failure: result.as_ref().err(),

@@ -4,17 +4,14 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use tokio::time::Instant;
 
 use super::engine::Convergence;
 use super::error::CheckEnd;
-use super::operation::{Operation, Receipt, Update};
+use super::operation::{Operation, Update};
 use super::record::StoredRecord;
-use super::request::CheckRequest;
-use super::running::RunningCheck;
 use super::tracked::{Lock, Tracked};
-use super::turns::Turn;
 use super::witness::{Decision, Step};
+use super::work::Work;
 use crate::identity::RequestContext;
 use crate::plugins::questions::Questions;
 use crate::python::to_text;
@@ -106,41 +103,22 @@ impl Subjected {
     }
 
     /// Does what the node asks for.
-    #[expect(clippy::too_many_arguments, reason = "the whole of one check meets here, once")]
-    pub async fn act(
-        &mut self,
-        engine: &Convergence,
-        context: &RequestContext,
-        stack: &Stack,
-        request: &CheckRequest,
-        running: &RunningCheck,
-        receipt: &dyn Receipt,
-        deadline: Instant,
-        turn: &Turn,
-    ) -> Result<(), CheckEnd> {
-        let work = Work {
-            engine,
-            context,
-            stack,
-            receipt,
-            running,
-            deadline,
-            turn,
-        };
-        engine.watch.tell(|| Step::Definition {
+    pub async fn act(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
+        work.engine.watch.tell(|| Step::Definition {
             before: self
                 .then
                 .resource(&self.tracked.row.name)
                 .map(ResourceDefinition::render_hot),
-            after: stack
+            after: work
+                .stack
                 .definition
                 .resource(&self.tracked.row.name)
                 .map(ResourceDefinition::render_hot),
         });
-        match (request.node.is_update, self.tracked.action) {
-            (true, Action::Init) => self.create(&work).await,
-            (true, _) => self.update(&work).await,
-            (false, _) => self.clean_up(&work).await,
+        match (work.request.node.is_update, self.tracked.action) {
+            (true, Action::Init) => self.create(work).await,
+            (true, _) => self.update(work).await,
+            (false, _) => self.clean_up(work).await,
         }
     }
 
@@ -521,39 +499,13 @@ impl Subjected {
 
     fn operation<'w>(&'w mut self, work: &'w Work<'_>, metadata: Value) -> Operation<'w> {
         Operation {
+            work,
             services: &work.engine.services,
             described_as: self.instance.description(),
             tracked: &mut self.tracked,
             instance: &mut self.instance,
-            receipt: work.receipt,
-            cancelled: &work.running.cancelled,
-            ending: &work.engine.ending,
-            deadline: work.deadline,
-            turn: work.turn,
             metadata,
-            watch: &work.engine.watch,
         }
-    }
-}
-
-/// What a check works with.
-struct Work<'a> {
-    engine: &'a Convergence,
-    #[expect(
-        dead_code,
-        reason = "kept beside the rest of the check for plug-ins that act for the user"
-    )]
-    context: &'a RequestContext,
-    stack: &'a Stack,
-    receipt: &'a dyn Receipt,
-    running: &'a RunningCheck,
-    deadline: Instant,
-    turn: &'a Turn,
-}
-
-impl Work<'_> {
-    fn decide(&self, what: Decision, why: impl FnOnce() -> String) {
-        self.engine.watch.decide(what, why);
     }
 }
 

@@ -18,7 +18,6 @@ mod text;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use clap::{Args, ValueEnum};
 use tokio_util::sync::CancellationToken;
 
@@ -29,7 +28,6 @@ use self::text::Printer;
 use super::screen::Paint;
 use super::{UNUSABLE, by_hand, complain};
 use crate::convergence::engine::Convergence;
-use crate::convergence::operation::Receipt;
 use crate::convergence::witness::Watch;
 use crate::daemon::engine::{connect, open_bus};
 use crate::journal::{Journal, Mode};
@@ -188,10 +186,3 @@ async fn leave(engine: &Convergence, bus: Option<Bus>) {
     engine.services.store.close().await;
 }
 
-/// A message that did not come from a queue has nobody to be acknowledged to.
-struct NoReceipt;
-
-#[async_trait]
-impl Receipt for NoReceipt {
-    async fn acknowledge(&self) {}
-}

@@ -7,7 +7,6 @@ use anyhow::{Context, bail};
 use chrono::{DateTime, NaiveDateTime};
 use serde_json::{Map, Value};
 
-use super::NoReceipt;
 use super::account::{Account, Closing, Opening, Predecessor, Row, Verdict};
 use super::secrets::Secrets;
 use super::target::{NodeName, Target};
@@ -17,6 +16,7 @@ use crate::convergence::engine::Convergence;
 use crate::convergence::request::{CheckRequest, Checked};
 use crate::convergence::survey::{NodeState, Phase, Progress, Survey, Time};
 use crate::convergence::witness::{Decision, Ended};
+use crate::convergence::work::NoReceipt;
 use crate::identity::RequestContext;
 use crate::messaging::CapturedRequest;
 use crate::resource::state::Status;
