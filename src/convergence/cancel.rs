@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::engine::Convergence;
+use super::peers::{LISTENER_TOPIC, LISTENER_VERSION};
 use super::worker_client::cancel_check_resource;
 use crate::identity::RequestContext;
 use crate::messaging::{CallError, PublishError, Target};
@@ -14,8 +15,6 @@ use crate::stack::error::StackError;
 use crate::stack::state::Expected;
 use crate::store::{Deleted, StackChanges};
 
-pub const LISTENER_TOPIC: &str = "heat-engine-listener";
-const LISTENER_VERSION: &str = "1.0";
 
 /// How long cancelled workers get to stop (the oracle looks three times, five seconds apart).
 const STOPPING_TIME: Duration = Duration::from_secs(15);

@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::gatherings::Gatherings;
 use super::held::Unreleased;
+use super::peers::Peers;
 use super::running::RunningChecks;
 use super::turns::Turns;
 use super::witness::Watch;
@@ -39,6 +40,7 @@ const KEPT_DONE: u64 = 4_000;
 pub struct Convergence {
     pub services: Services,
     pub running: RunningChecks,
+    pub peers: Peers,
     /// Cancelled when what runs has to be given back: the engine ends.
     pub(super) ending: CancellationToken,
     pub(super) gatherings: Gatherings,
@@ -56,6 +58,13 @@ impl Convergence {
     pub fn new(services: Services, ending: CancellationToken) -> Self {
         let own = &services.settings.own;
         Self {
+            peers: Peers::new(
+                services.store.clone(),
+                services.rpc.clone(),
+                services.clock.clone(),
+                &services.engine_id,
+                services.settings.engine.engine_life_check_timeout,
+            ),
             turns: Turns::new(own.max_concurrent_checks as usize, own.fair_shares),
             services,
             running: RunningChecks::default(),

@@ -18,6 +18,7 @@ mod meeting;
 mod node_data;
 pub mod operation;
 mod pace;
+pub mod peers;
 mod picture;
 mod propagate;
 mod record;

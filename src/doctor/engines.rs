@@ -8,12 +8,11 @@ use futures_util::future::join_all;
 use serde_json::{Map, Value};
 
 use super::report::{Area, Report};
+use crate::convergence::peers::{KIND_MARK, LISTENER_TOPIC, LISTENER_VERSION};
 use crate::daemon::VERSION;
 use crate::exception::chain;
 use crate::identity::RequestContext;
 use crate::messaging::{Bus, RpcClient, Target};
-use crate::rpc::listener::LISTENER_VERSION;
-use crate::rpc::peers::{KIND_MARK, LISTENER_TOPIC};
 use crate::settings::Settings;
 use crate::store::{Service, Store};
 

@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use super::peers::{Living, Peer, Peers};
 use crate::clock::Clock;
+use crate::convergence::peers::{Living, Peer, Peers};
 use crate::messaging::{Bus, Frame, PublishError};
 use crate::store::StoreError;
 

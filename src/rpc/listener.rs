@@ -5,13 +5,12 @@ use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Signature};
 use super::error::RequestError;
-use super::peers::KIND_MARK;
+use crate::convergence::peers::KIND_MARK;
 use crate::convergence::running::RunningChecks;
 use crate::messaging::{Answer, Dispatch, Fault, Request};
 
-pub use super::peers::LISTENER_TOPIC;
+pub use crate::convergence::peers::{LISTENER_TOPIC, LISTENER_VERSION};
 
-pub const LISTENER_VERSION: &str = "1.0";
 
 const METHODS: &[(&str, Signature)] = &[
     ("listening", Signature::new(&[], &[])),

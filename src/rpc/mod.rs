@@ -19,7 +19,6 @@ pub mod listener;
 mod listing;
 pub mod measure;
 mod outputs;
-pub mod peers;
 mod preview;
 mod resource_types;
 mod resources;

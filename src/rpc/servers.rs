@@ -6,7 +6,6 @@ use super::call::Engine;
 use super::contract;
 use super::handover::Handover;
 use super::listener::{LISTENER_TOPIC, LISTENER_VERSION, Listener};
-use super::peers::Peers;
 use super::worker::{BusyWorker, WORKER_TOPIC, WORKER_VERSION, Worker};
 use crate::convergence::engine::Convergence;
 use crate::identity::policy::ResourcePolicy;
@@ -29,14 +28,7 @@ impl Servers {
         let settings = services.settings.clone();
         let engine_id = services.engine_id.clone();
         let clock = services.clock.clone();
-        let patience = settings.engine.engine_life_check_timeout;
-        let peers = Peers::new(
-            services.store.clone(),
-            services.rpc.clone(),
-            clock.clone(),
-            &engine_id,
-            patience,
-        );
+        let peers = convergence.peers.clone();
         let handover = match settings.own.hand_over_to_python {
             true => Handover::new(peers, bus.clone(), clock, &settings.engine.host),
             false => Handover::disabled(peers, bus.clone(), clock, &settings.engine.host),

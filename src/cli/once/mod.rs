@@ -185,4 +185,3 @@ async fn leave(engine: &Convergence, bus: Option<Bus>) {
     }
     engine.services.store.close().await;
 }
-

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use super::Recovery;
 use super::counters::RecoveryCounters;
 use super::engines::reports;
-use crate::convergence::cancel::LISTENER_TOPIC;
+use crate::convergence::peers::LISTENER_TOPIC;
 use crate::convergence::worker_client::WORKER_TOPIC;
 use crate::messaging::{Bus, PublishError};
 use crate::stack::error::StackError;

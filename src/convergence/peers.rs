@@ -19,6 +19,7 @@ use crate::store::{Store, StoreError};
 
 /// The topic on which engines ask each other whether they live.
 pub const LISTENER_TOPIC: &str = "heat-engine-listener";
+pub const LISTENER_VERSION: &str = "1.0";
 /// The context key by which our engines recognise each other.
 pub const KIND_MARK: &str = "heat_engine_rs";
 
@@ -104,7 +105,7 @@ impl Peers {
 
     /// `None`: no answer in time.
     async fn ask(&self, engine_id: &str) -> Option<Kind> {
-        let target = Target::topic(LISTENER_TOPIC, "1.0").server(engine_id);
+        let target = Target::topic(LISTENER_TOPIC, LISTENER_VERSION).server(engine_id);
         let mut context = RequestContext::admin(format!("req-{}", self.clock.new_uuid())).to_wire();
         let known = self
             .kinds
