@@ -15,7 +15,6 @@ use crate::stack::error::StackError;
 use crate::stack::state::Expected;
 use crate::store::{Deleted, StackChanges};
 
-
 /// How long cancelled workers get to stop (the oracle looks three times, five seconds apart).
 const STOPPING_TIME: Duration = Duration::from_secs(15);
 const LOOK_AGAIN: Duration = Duration::from_millis(250);

@@ -20,13 +20,12 @@ use super::subject::Subjected;
 use super::sync_point::key_of;
 use super::turns::{Party, Turn};
 use super::witness::{Decision, NOT_KNOWN_YET, Step};
-use super::work::{Receipt, Work};
+use super::work::{Beginning, Receipt, Work};
 use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
 use crate::resource::state::Action;
 use crate::stack::Stack;
 use crate::stack::error::StackError;
-use crate::stack::known::KnownResources;
 use crate::stack::node::Node;
 use crate::store::{
     self, Deleted, ExpectedResource, LoadedResource, Resource, ResourceChanges, ResourceInStack, Scope,
@@ -121,10 +120,7 @@ impl Convergence {
             self.mark_failed(context, &mut stack, "Timed out").await?;
             return Ok(Checked::Done);
         }
-        let known = match request.node.is_update {
-            true => KnownResources::from_input_data(&request.input_data),
-            false => KnownResources::default(),
-        };
+        let known = request.known_resources();
         let subject = match Subjected::prepare(self, context, &stack, loaded, &request.node, known).await {
             Ok(Ok(subject)) => subject,
             Ok(Err(reason)) => {
@@ -147,13 +143,16 @@ impl Convergence {
             }
         };
         let running = self.running.begin(stack.id());
-        self.check(context, request, &mut stack, subject, &running, receipt, turn)
-            .await?;
+        let beginning = Beginning::Afresh;
+        self.check(
+            context, request, &mut stack, subject, &running, receipt, turn, beginning,
+        )
+        .await?;
         Ok(Checked::Done)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the whole of one check meets here, once")]
-    async fn check(
+    pub(super) async fn check(
         &self,
         context: &RequestContext,
         request: &CheckRequest,
@@ -162,6 +161,7 @@ impl Convergence {
         running: &RunningCheck,
         receipt: &dyn Receipt,
         turn: Turn,
+        beginning: Beginning,
     ) -> Result<(), StackError> {
         let began = Instant::now();
         let type_name = subject.type_name();
@@ -180,6 +180,7 @@ impl Convergence {
                     context,
                     request,
                     stack,
+                    beginning,
                     receipt,
                     running,
                     deadline,
@@ -223,6 +224,7 @@ impl Convergence {
                 self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
                     .await
             }
+            CheckEnd::PassedOn => Ok(()),
             CheckEnd::HandedBack => self.send_again(context, request, stack).await,
             CheckEnd::Failed { .. } | CheckEnd::TimedOut => {
                 self.fail(context, request, stack, resource_id, &end.to_string()).await
@@ -512,7 +514,7 @@ impl Convergence {
     }
 }
 
-fn party(context: &RequestContext, request: &CheckRequest) -> Party {
+pub(super) fn party(context: &RequestContext, request: &CheckRequest) -> Party {
     Party {
         project: context.project_id.as_deref().unwrap_or_default().into(),
         traversal: request.traversal.as_str().into(),
@@ -525,7 +527,7 @@ fn is_untouched(row: &Resource) -> bool {
 }
 
 /// What only a Python engine can do.
-fn not_served(stack: &Stack, resource_name: &str, request: &CheckRequest) -> Option<String> {
+pub(super) fn not_served(stack: &Stack, resource_name: &str, request: &CheckRequest) -> Option<String> {
     let registry = &stack.template().environment().registry;
     if let Some(hook) = registry.hook_of(resource_name, !request.node.is_update) {
         return Some(format!(

@@ -41,7 +41,9 @@ pub struct Convergence {
     pub services: Services,
     pub running: RunningChecks,
     pub peers: Peers,
-    /// Cancelled when what runs has to be given back: the engine ends.
+    /// Cancelled when the engine is to end: nothing new is begun, and what only waits is for others to wait for.
+    pub(super) leaving: CancellationToken,
+    /// Cancelled when what runs has to be given back.
     pub(super) ending: CancellationToken,
     pub(super) gatherings: Gatherings,
     pub(super) turns: Turns,
@@ -55,7 +57,7 @@ pub struct Convergence {
 }
 
 impl Convergence {
-    pub fn new(services: Services, ending: CancellationToken) -> Self {
+    pub fn new(services: Services, leaving: CancellationToken, ending: CancellationToken) -> Self {
         let own = &services.settings.own;
         Self {
             peers: Peers::new(
@@ -67,6 +69,7 @@ impl Convergence {
             ),
             turns: Turns::new(own.max_concurrent_checks as usize, own.fair_shares),
             services,
+            leaving,
             running: RunningChecks::default(),
             ending,
             unreleased: Unreleased::default(),

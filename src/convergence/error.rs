@@ -30,6 +30,9 @@ pub enum CheckEnd {
     /// This engine ends and gives the work back: the action is recorded as failed, for another engine to go on from.
     #[error("the engine stops")]
     HandedBack,
+    /// This engine ends, and another one waits for the object from here on; it has the lock.
+    #[error("another engine goes on")]
+    PassedOn,
     #[error(transparent)]
     Stack(#[from] StackError),
 }
@@ -43,6 +46,7 @@ impl CheckEnd {
             Self::Replace | Self::Replaced(_) => Ended::Replaced,
             Self::Cancelled => Ended::Cancelled,
             Self::HandedBack => Ended::HandedBack,
+            Self::PassedOn => Ended::PassedOn,
         }
     }
 }

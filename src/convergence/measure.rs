@@ -34,6 +34,7 @@ fn outcome(end: Option<&CheckEnd>) -> &'static str {
         Some(CheckEnd::TimedOut) => "timed_out",
         Some(CheckEnd::Cancelled) => "cancelled",
         Some(CheckEnd::HandedBack) => "handed_back",
+        Some(CheckEnd::PassedOn) => "passed_on",
         Some(CheckEnd::Stack(_)) => "error",
     }
 }

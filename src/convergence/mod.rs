@@ -18,6 +18,7 @@ mod meeting;
 mod node_data;
 pub mod operation;
 mod pace;
+mod passing_on;
 pub mod peers;
 mod picture;
 mod propagate;

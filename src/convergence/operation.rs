@@ -24,6 +24,8 @@ use crate::stack::services::Services;
 /// One resource under work.
 pub(super) struct Operation<'a> {
     pub work: &'a Work<'a>,
+    /// The lock is ours and the object asked for: the first thing to do is to wait for it.
+    pub is_begun: bool,
     pub services: &'a Services,
     /// What the resource was called when the operation began: the text of a timeout.
     pub described_as: String,
@@ -55,6 +57,8 @@ enum Outcome {
     /// A create was refused for its properties.
     Invalid(PropertyError),
     Aborted(Abort),
+    /// Another engine waits for the object from here on, and has the lock.
+    PassedOn,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,8 +105,13 @@ impl Operation<'_> {
     }
 
     async fn create_once(&mut self, validate: bool) -> Result<(), (CheckEnd, Remedy)> {
-        self.begin(Action::Create, 1).await.map_err(terminal)?;
-        let outcome = self.make(validate).await;
+        let outcome = match std::mem::take(&mut self.is_begun) {
+            true => self.wait_until_settled(Action::Create).await,
+            false => {
+                self.begin(Action::Create, 1).await.map_err(terminal)?;
+                self.make(validate).await
+            }
+        };
         self.finish(Action::Create, outcome).await
     }
 
@@ -173,10 +182,18 @@ impl Operation<'_> {
     /// An update in place; [`CheckEnd::Replace`] when it turns out to need a replacement.
     pub async fn update(&mut self, update: Update<'_>) -> Result<(), CheckEnd> {
         let previous_template = self.tracked.row.current_template_id;
-        self.tracked.row.updated_at = Some(self.services.clock.utc_now());
-        self.tracked.row.requires = union(&self.tracked.row.requires, update.requires);
-        self.begin(Action::Update, 1 + self.contention_retries()).await?;
-        let outcome = self.change(&update).await;
+        let outcome = match std::mem::take(&mut self.is_begun) {
+            true => {
+                self.apply(&update);
+                self.wait_until_settled(Action::Update).await
+            }
+            false => {
+                self.tracked.row.updated_at = Some(self.services.clock.utc_now());
+                self.tracked.row.requires = union(&self.tracked.row.requires, update.requires);
+                self.begin(Action::Update, 1 + self.contention_retries()).await?;
+                self.change(&update).await
+            }
+        };
         match &outcome {
             Outcome::Replace(reason) => {
                 self.work.engine.watch.decide(Decision::Replace, || reason.clone());
@@ -192,7 +209,7 @@ impl Operation<'_> {
                     }
                 }
             }
-            Outcome::Failed(_) | Outcome::Invalid(_) | Outcome::Aborted(_) => {}
+            Outcome::Failed(_) | Outcome::Invalid(_) | Outcome::Aborted(_) | Outcome::PassedOn => {}
         }
         self.finish(Action::Update, outcome).await.map_err(|(end, _)| end)
     }
@@ -219,8 +236,7 @@ impl Operation<'_> {
         if !update.after.can_update(&changed) {
             return Outcome::Replace(requires_replacement(&self.instance.name));
         }
-        self.tracked.row.current_template_id = Some(update.template_id);
-        self.instance.properties = update.after.clone();
+        self.apply(update);
         if self.work.engine.watch.leaves_out(CHANGE) {
             return Outcome::Done;
         }
@@ -235,6 +251,11 @@ impl Operation<'_> {
         }
     }
 
+    fn apply(&mut self, update: &Update<'_>) {
+        self.tracked.row.current_template_id = Some(update.template_id);
+        self.instance.properties = update.after.clone();
+    }
+
     fn what_changed(&self, update: &Update<'_>) -> Result<BTreeSet<String>, Failure> {
         let changed = update.after.changed_since(&update.before)?;
         update
@@ -245,7 +266,9 @@ impl Operation<'_> {
 
     /// Removes the object, or only says so when it is to be retained.
     pub async fn delete(&mut self, retain: bool) -> Result<(), CheckEnd> {
-        self.begin(Action::Delete, 1 + self.contention_retries()).await?;
+        if !std::mem::take(&mut self.is_begun) {
+            self.begin(Action::Delete, 1 + self.contention_retries()).await?;
+        }
         let mut attempt = 0;
         let outcome = loop {
             let outcome = if retain { Outcome::Done } else { self.unmake().await };
@@ -281,8 +304,8 @@ impl Operation<'_> {
             match plugin.gone(self.instance, started.elapsed()).await {
                 Ok(Progress::Done) => return Outcome::Done,
                 Ok(Progress::Again(pause)) => {
-                    if let Err(abort) = self.wait(pause).await {
-                        return Outcome::Aborted(abort);
+                    if let Err(outcome) = self.wait_for_object(Action::Delete, pause).await {
+                        return outcome;
                     }
                 }
                 Err(failure) if failure.remedy == Remedy::Missing => return Outcome::Done,
@@ -298,8 +321,8 @@ impl Operation<'_> {
             match plugin.settle(self.instance, action, started.elapsed()).await {
                 Ok(Progress::Done) => return Outcome::Done,
                 Ok(Progress::Again(pause)) => {
-                    if let Err(abort) = self.wait(pause).await {
-                        return Outcome::Aborted(abort);
+                    if let Err(outcome) = self.wait_for_object(action, pause).await {
+                        return outcome;
                     }
                 }
                 Err(failure) => return Outcome::Failed(failure),
@@ -358,6 +381,10 @@ impl Operation<'_> {
                 };
                 (Status::Failed, reason, Err((end, Remedy::Terminal)))
             }
+            Outcome::PassedOn => {
+                self.tracked.held.set(false);
+                return Err((CheckEnd::PassedOn, Remedy::Terminal));
+            }
             Outcome::Aborted(abort) => {
                 let (cause, end) = match abort {
                     Abort::TimedOut => (self.timeout_text(action), CheckEnd::TimedOut),
@@ -397,18 +424,43 @@ impl Operation<'_> {
     /// Waits, but not past the stack's time and not on after it was cancelled.
     async fn wait(&self, pause: Duration) -> Result<(), Abort> {
         self.work.engine.watch.tell(|| Step::Waits { pause });
-        let wake = Instant::now() + pause.min(LONGEST_LOOK);
+        self.work.turn.lay_down(self.until(moment_after(pause))).await
+    }
+
+    /// Waits before the next look at the object. An engine that is to end asks others to do it.
+    async fn wait_for_object(&self, action: Action, pause: Duration) -> Result<(), Outcome> {
+        self.work.engine.watch.tell(|| Step::Waits { pause });
+        let wake = moment_after(pause);
         let waiting = async {
             tokio::select! {
                 biased;
-                () = self.work.running.cancelled.cancelled() => Err(Abort::Cancelled),
-                () = self.work.engine.ending.cancelled() => Err(Abort::EngineEnds),
-                () = tokio::time::sleep_until(self.work.deadline.min(wake)) => {
-                    if self.work.deadline <= wake { Err(Abort::TimedOut) } else { Ok(()) }
-                }
+                ended = self.until(wake) => return ended.map_err(Outcome::Aborted),
+                () = self.work.engine.leaving.cancelled() => {}
             }
+            if self.is_what_the_node_asks_for(action) && self.work.pass_on(self.tracked.row.id).await {
+                return Err(Outcome::PassedOn);
+            }
+            self.until(wake).await.map_err(Outcome::Aborted)
         };
         self.work.turn.lay_down(waiting).await
+    }
+
+    /// Whether the row and the message tell all about where the action stands. What is deleted to be made once more stands
+    /// between two of them.
+    fn is_what_the_node_asks_for(&self, action: Action) -> bool {
+        self.work.request.node.is_update == (action != Action::Delete)
+    }
+
+    async fn until(&self, wake: Instant) -> Result<(), Abort> {
+        let deadline = self.work.deadline;
+        tokio::select! {
+            biased;
+            () = self.work.running.cancelled.cancelled() => Err(Abort::Cancelled),
+            () = self.work.engine.ending.cancelled() => Err(Abort::EngineEnds),
+            () = tokio::time::sleep_until(deadline.min(wake)) => {
+                if deadline <= wake { Err(Abort::TimedOut) } else { Ok(()) }
+            }
+        }
     }
 
     /// Waits before an action is tried again.
@@ -458,6 +510,10 @@ fn requires_replacement(what: &str) -> String {
 }
 
 /// Both lists, without doubles.
+fn moment_after(pause: Duration) -> Instant {
+    Instant::now() + pause.min(LONGEST_LOOK)
+}
+
 fn union(old: &[i64], new: &[i64]) -> Vec<i64> {
     let all: BTreeSet<i64> = old.iter().chain(new).copied().collect();
     all.into_iter().collect()

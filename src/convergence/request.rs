@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::stack::known::KnownResources;
 use crate::stack::node::Node;
 
 /// The arguments of a `check_resource`.
@@ -16,6 +17,16 @@ pub struct CheckRequest {
     pub skip_propagate: bool,
     pub accumulated_failures: Option<Map<String, Value>>,
     pub abandon: bool,
+}
+
+impl CheckRequest {
+    /// What the nodes before have told. The order of a clean-up is the other way round: nothing comes with it.
+    pub fn known_resources(&self) -> KnownResources {
+        match self.node.is_update {
+            true => KnownResources::from_input_data(&self.input_data),
+            false => KnownResources::default(),
+        }
+    }
 }
 
 /// What became of a request.

@@ -45,6 +45,9 @@ pub(super) struct Subjected {
 /// What errors call the properties once a resource is worked on, whatever the template's family calls them.
 const PROPERTIES: &str = "Properties";
 
+/// Why an action is only to be waited for.
+const ASKED_BY_ANOTHER: &str = "another engine has asked for the object";
+
 /// Why this engine does not serve a resource.
 type NotServed = String;
 
@@ -116,6 +119,10 @@ impl Subjected {
                 .map(ResourceDefinition::render_hot),
         });
         match (work.request.node.is_update, self.tracked.action) {
+            (true, Action::Create) if work.is_inherited() => {
+                work.decide(Decision::GoOnWaiting, || ASKED_BY_ANOTHER.to_owned());
+                self.operation(work, Value::Null).create().await
+            }
             (true, Action::Init) => self.create(work).await,
             (true, _) => self.update(work).await,
             (false, _) => self.clean_up(work).await,
@@ -205,8 +212,9 @@ impl Subjected {
         let mut before = Properties::stored(self.resource_type.properties, stored).described(&frozen_then.description);
         self.find_names(&mut after, Names::Found).await;
         self.find_names(&mut before, Names::FoundOrAsGiven).await;
-        let observe = work.engine.services.settings.engine.observe_on_update || work.stack.converge;
-        if observe
+        let observes = work.engine.services.settings.engine.observe_on_update || work.stack.converge;
+        if observes
+            && !work.is_inherited()
             && !frozen_then.properties.as_object().is_none_or(Map::is_empty)
             && let Err(end) = self.observe(&mut before).await
         {
@@ -219,7 +227,11 @@ impl Subjected {
             before: Some(&before),
             after: &after,
         });
-        let needs_update = match self.needs_update(definition_changed, &after, &before).await {
+        let needs_update = match work.is_inherited() {
+            true => Ok(true),
+            false => self.needs_update(definition_changed, &after, &before).await,
+        };
+        let needs_update = match needs_update {
             Err(CheckEnd::Replace) => {
                 let tracked = &self.tracked;
                 work.decide(Decision::Replace, || {
@@ -236,7 +248,10 @@ impl Subjected {
         if restrict("update") {
             return self.refuse_restricted("update", work).await;
         }
-        work.decide(Decision::Update, || what_differs(&after, &before, definition_changed));
+        match work.is_inherited() {
+            true => work.decide(Decision::GoOnWaiting, || ASKED_BY_ANOTHER.to_owned()),
+            false => work.decide(Decision::Update, || what_differs(&after, &before, definition_changed)),
+        }
         let requires = self.known.ids();
         let update = Update {
             after,
@@ -500,6 +515,7 @@ impl Subjected {
     fn operation<'w>(&'w mut self, work: &'w Work<'_>, metadata: Value) -> Operation<'w> {
         Operation {
             work,
+            is_begun: work.is_inherited(),
             services: &work.engine.services,
             described_as: self.instance.description(),
             tracked: &mut self.tracked,

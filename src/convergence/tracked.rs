@@ -18,7 +18,8 @@ use crate::stack::services::Services;
 use crate::stack::state::event_limits;
 use crate::stack::stored::state_of;
 use crate::store::{
-    ExpectedResource, LoadedResource, NewEvent, PropertiesData, Resource, ResourceChanges, Swap, next_atomic_key,
+    ExpectedResource, LoadedResource, NewEvent, PropertiesData, Resource, ResourceChanges, StoreError, Swap,
+    next_atomic_key,
 };
 
 /// What a write expects of the lock, and does to it.
@@ -176,6 +177,25 @@ impl Tracked {
                 Err(error.into())
             }
         }
+    }
+
+    /// Takes the lock from `holder`, who has offered it, and leaves the rest of the row as it is.
+    pub async fn inherit(&mut self, services: &Services, holder: &str) -> Result<Swap, StoreError> {
+        let changes = ResourceChanges {
+            engine_id: Some(Some(services.engine_id.clone())),
+            ..ResourceChanges::default()
+        };
+        let expected = ExpectedResource {
+            atomic_key: self.row.atomic_key,
+            engine_id: Some(holder.to_owned()),
+        };
+        let swap = services.store.resource_swap(self.row.id, &expected, &changes).await?;
+        if swap.is_updated() {
+            self.row.atomic_key = Some(next_atomic_key(self.row.atomic_key));
+            self.row.engine_id = Some(services.engine_id.clone());
+            self.held.set(true);
+        }
+        Ok(swap)
     }
 
     /// Writes what we hold of the row without a change of state, if nobody has the lock.

@@ -74,6 +74,8 @@ pub enum Ended {
     Cancelled,
     /// This process was told to end: the check goes back to the queue.
     HandedBack,
+    /// Another engine has taken it over.
+    PassedOn,
 }
 
 impl Ended {
@@ -84,6 +86,7 @@ impl Ended {
             Self::Replaced => "replaced",
             Self::Cancelled => "cancelled",
             Self::HandedBack => "handed back",
+            Self::PassedOn => "passed on",
         }
     }
 }
@@ -97,6 +100,8 @@ pub enum Decision {
     Replace,
     /// The resource has been replaced already, and its replacement is to be seen to.
     GoOnWithReplacement,
+    /// Everything is asked for: only to be waited for.
+    GoOnWaiting,
     Unchanged,
     Refuse,
     Delete,
@@ -121,6 +126,7 @@ impl Decision {
             Self::Update => "update in place",
             Self::Replace => "replace",
             Self::GoOnWithReplacement => "go on with the replacement",
+            Self::GoOnWaiting => "go on waiting",
             Self::Unchanged => "leave unchanged",
             Self::Refuse => "refuse",
             Self::Delete => "delete",

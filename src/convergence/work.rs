@@ -25,12 +25,22 @@ impl Receipt for NoReceipt {
     async fn acknowledge(&self) {}
 }
 
+/// How a check comes to its resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// Nobody has the lock, and everything is to be done.
+    Afresh,
+    /// Another engine has begun the action and asked for the object, and the lock is ours by now: what is left is to wait.
+    Inherited,
+}
+
 /// What a check works with.
 pub(super) struct Work<'a> {
     pub engine: &'a Convergence,
     pub context: &'a RequestContext,
     pub request: &'a CheckRequest,
     pub stack: &'a Stack,
+    pub beginning: Beginning,
     pub receipt: &'a dyn Receipt,
     pub running: &'a RunningCheck,
     /// When the stack's time is over.
@@ -40,6 +50,10 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
+    pub fn is_inherited(&self) -> bool {
+        self.beginning == Beginning::Inherited
+    }
+
     pub fn decide(&self, what: Decision, why: impl FnOnce() -> String) {
         self.engine.watch.decide(what, why);
     }

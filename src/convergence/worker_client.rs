@@ -1,15 +1,21 @@
 //! Messages to the workers of all engines, this one among them.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value, json};
 
 use super::meeting::Meeting;
 use super::request::CheckRequest;
 use crate::identity::RequestContext;
-use crate::messaging::{PublishError, RpcClient, Target};
+use crate::messaging::{CallError, PublishError, RpcClient, Target};
 use crate::stack::node::{Node, Subject};
+use crate::stack::services::Services;
 
 pub const WORKER_TOPIC: &str = "engine_worker";
 pub const WORKER_VERSION: &str = "1.9";
+
+/// What our engines ask of each other, and no Python engine of us.
+pub const TAKE_OVER: &str = "take_over_check";
 
 /// The version in which `cancel_check_resource` came: what Python clients ask for.
 const CANCEL_VERSION: &str = "1.3";
@@ -92,6 +98,24 @@ pub async fn check_resource(
     let target = Target::topic(WORKER_TOPIC, WORKER_VERSION);
     rpc.cast(&target, "check_resource", message.arguments(), &context.to_wire())
         .await
+}
+
+/// How long an engine may take to say whether it takes over a check.
+const TAKING_OVER: Duration = Duration::from_secs(5);
+
+/// Asks another engine of our kind to wait for the resource of a check, which we hold, in our place.
+pub(super) async fn take_over_check(
+    services: &Services,
+    context: &RequestContext,
+    request: &CheckRequest,
+    engine_id: &str,
+) -> Result<bool, CallError> {
+    let target = Target::topic(WORKER_TOPIC, WORKER_VERSION).server(engine_id);
+    let mut arguments = request.to_arguments();
+    arguments.insert("holder".to_owned(), json!(services.engine_id));
+    let context = context.to_wire();
+    let answer = services.rpc.call(&target, TAKE_OVER, arguments, &context, TAKING_OVER);
+    Ok(answer.await? == Value::Bool(true))
 }
 
 /// Tells one engine to stop what it does for a stack.

@@ -57,7 +57,8 @@ pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
         () = daemon.shutdown.soft().cancelled() => return Ok(()),
     };
     let policy = Arc::new(read_policy(&daemon.settings)?);
-    let convergence = Convergence::new(services.clone(), daemon.shutdown.hard().clone());
+    let (leaving, ending) = (daemon.shutdown.soft().clone(), daemon.shutdown.hard().clone());
+    let convergence = Convergence::new(services.clone(), leaving, ending);
     let recovery = Recovery::new(convergence.clone(), bus.clone());
     let running = convergence.running.clone();
     let servers = Servers::start(&bus, convergence, policy)?;

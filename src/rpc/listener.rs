@@ -11,7 +11,6 @@ use crate::messaging::{Answer, Dispatch, Fault, Request};
 
 pub use crate::convergence::peers::{LISTENER_TOPIC, LISTENER_VERSION};
 
-
 const METHODS: &[(&str, Signature)] = &[
     ("listening", Signature::new(&[], &[])),
     ("send", Signature::new(&["stack_identity", "message"], &[])),

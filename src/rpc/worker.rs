@@ -20,6 +20,7 @@ use crate::messaging::{Answer, Dispatch, Fault, Request};
 use crate::resource::failure::Failure;
 use crate::stack::node::{Node, Subject};
 
+use crate::convergence::worker_client::TAKE_OVER;
 pub use crate::convergence::worker_client::{WORKER_TOPIC, WORKER_VERSION};
 
 /// Before a message that met an outage goes back to its queue.
@@ -55,6 +56,26 @@ const METHODS: &[(&str, Signature)] = &[
         Signature::new(
             &["snapshot_id", "resource_name"],
             &["start_time", "is_stack_delete", "current_traversal"],
+        ),
+    ),
+    (
+        TAKE_OVER,
+        Signature::new(
+            &[
+                "resource_id",
+                "current_traversal",
+                "data",
+                "is_update",
+                "adopt_stack_data",
+                "holder",
+            ],
+            &[
+                "converge",
+                "skip_propagate",
+                "accumulated_failures",
+                "node_type",
+                "abandon",
+            ],
         ),
     ),
 ];
@@ -117,6 +138,7 @@ impl Worker {
         signature.check(&format!("WorkerService.{name}"), arguments.all())?;
         match *name {
             CANCEL => cancel(&self.convergence.running, &arguments),
+            TAKE_OVER => self.take_over(arguments, context).await,
             CHECK => self.check(request, check_request(arguments)?, context).await,
             _ => self.hand_over(request, "snapshots").await,
         }
@@ -154,6 +176,16 @@ impl Worker {
                 Err(error) => Ok(put_back(request, &error).await),
             },
         }
+    }
+
+    async fn take_over(&self, arguments: Arguments, context: &RequestContext) -> Result<Answer, RequestError> {
+        let holder = arguments.required_text("holder")?.to_owned();
+        let check = check_request(arguments)?;
+        let taken = self
+            .convergence
+            .take_over_check(context.clone(), check, &holder)
+            .await?;
+        Ok(Answer::Value(Value::Bool(taken)))
     }
 
     async fn hand_over(&self, request: &Request, what: &str) -> Result<Answer, RequestError> {

@@ -77,7 +77,7 @@ pub fn main(sources: &SettingsSources, verbose: bool, arguments: &InspectArgumen
 async fn inspect(settings: Settings, arguments: &InspectArguments) -> anyhow::Result<()> {
     let read_only = Journal::read_by(Mode::Rehearse, |_| {});
     let services = connect(Arc::new(settings), None, read_only).await?;
-    let engine = Convergence::new(services, CancellationToken::new());
+    let engine = Convergence::new(services, CancellationToken::new(), CancellationToken::new());
     let result = show(&engine, arguments).await;
     engine.services.store.close().await;
     result

@@ -111,7 +111,7 @@ async fn once(settings: Settings, target: &str, arguments: &OnceArguments) -> an
     let ending = CancellationToken::new();
     let steps = account.clone();
     let watch = Watch::new(arguments.dry_run, move |step| steps.step(step));
-    let engine = Convergence::new(services, ending.clone()).watched(watch);
+    let engine = Convergence::new(services, CancellationToken::new(), ending.clone()).watched(watch);
     tokio::spawn(heed_interrupts(ending));
 
     let outcome = replay(&engine, bus.as_ref(), target, &account, arguments).await;

@@ -251,7 +251,7 @@ fn verdict(checked: Checked, account: &Account) -> Verdict {
     let book = account.book();
     match book.ended() {
         Some((Ended::Failed, _)) => Verdict::Failed,
-        Some((Ended::Contended | Ended::Cancelled | Ended::HandedBack, _)) => Verdict::NotRun,
+        Some((Ended::Contended | Ended::Cancelled | Ended::HandedBack | Ended::PassedOn, _)) => Verdict::NotRun,
         Some((Ended::Replaced, _)) => Verdict::Done,
         None if book.decisions().any(|(what, _)| what == Decision::FailStack) => Verdict::Failed,
         None => Verdict::Done,

@@ -137,7 +137,7 @@ impl Printer {
                 let ink = match how {
                     Ended::Failed => Ink::Bad,
                     Ended::Replaced => Ink::Plain,
-                    Ended::Contended | Ended::Cancelled | Ended::HandedBack => Ink::Attention,
+                    Ended::Contended | Ended::Cancelled | Ended::HandedBack | Ended::PassedOn => Ink::Attention,
                 };
                 self.timed(event.at, ink, &secrets.hide_in(reason))
             }

@@ -256,6 +256,16 @@ impl Site {
         cast.expect("a queue takes it");
     }
 
+    /// What one engine answers to what only other engines ask.
+    pub async fn ask_worker(&self, engine_id: &str, method: &str, arguments: Value) -> Value {
+        let Value::Object(arguments) = arguments else {
+            panic!("{method} takes arguments by name");
+        };
+        let target = Target::topic("engine_worker", "1.9").server(engine_id);
+        let answer = self.rpc.call(&target, method, arguments, demo(), PATIENCE).await;
+        answer.expect("an answer")
+    }
+
     /// As `cast` to the engines, as the text that Python would write: `change` may put into it what JSON does not have.
     pub fn cast_text(&self, method: &str, arguments: Value, change: impl Fn(String) -> String) {
         let mut message = json!({"method": method, "version": "1.36", "args": arguments});

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::site::{Site, eventually};
+use super::site::{Engine, Site, Stack, eventually};
 use super::templates::{template, test, test_after};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,30 +74,93 @@ async fn a_second_signal_ends_it_at_once_and_gives_the_work_back() {
     site.close().await;
 }
 
-/// With another engine alive, what one was at when it was told to stop is done once, and what follows is the other's.
+/// With another engine alive, what one waits for when it is told to stop is the other's to wait for: nothing is begun a
+/// second time, and nobody waits for the one to leave.
 #[tokio::test(flavor = "multi_thread")]
-async fn work_under_way_when_its_engine_stops_is_done_once() {
+async fn what_a_leaving_engine_waits_for_goes_on_in_another() {
     let site = Site::new("handed", "").await;
-    let (first, second) = tokio::join!(site.engine(), site.engine());
-    let slowly = json!({"action_wait_secs": {"create": 30}});
-    let resources = json!({"a": test(slowly), "b": test_after(json!({}), &["a"])});
-    let stack = site.create("handed", template(resources)).await;
-    let held = site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
-    let (mut leaving, staying) = match held.engine_id == Some(first.id()) {
-        true => (first, second),
-        false => (second, first),
+    let (one, other) = tokio::join!(site.engine(), site.engine());
+    let mut pair = (one, other);
+    let wanted = |value: &str| {
+        let slowly = json!({"value": value, "action_wait_secs": {"create": 30, "update": 8, "delete": 8}});
+        template(json!({"a": test(slowly), "b": test_after(json!({"value": value}), &["a"])}))
+    };
+    let stack = site.create("handed", wanted("1")).await;
+    pair = leave_in_the_middle(&site, pair, &stack, "CREATE").await;
+    site.until_settled(&stack, "CREATE_COMPLETE").await;
+
+    site.update(&stack, wanted("2")).await;
+    pair = leave_in_the_middle(&site, pair, &stack, "UPDATE").await;
+    site.until_settled(&stack, "UPDATE_COMPLETE").await;
+    assert_eq!(site.resources(&stack).await.len(), 2);
+    let values = "SELECT d.value FROM resource_data d ORDER BY d.resource_id";
+    assert_eq!(site.texts(values).await, ["2", "2"]);
+
+    site.delete(&stack).await;
+    let _pair = leave_in_the_middle(&site, pair, &stack, "DELETE").await;
+    site.until_settled(&stack, "gone").await;
+    let events = site.events(&stack).await;
+    for action in ["CREATE", "UPDATE", "DELETE"] {
+        for status in ["IN_PROGRESS", "COMPLETE"] {
+            for name in ["a", "b"] {
+                let event = format!("{name} {action}_{status}");
+                assert_eq!(
+                    events.iter().filter(|found| **found == event).count(),
+                    1,
+                    "{event}: {events:#?}"
+                );
+            }
+        }
+    }
+    site.nothing_is_leaked(&stack).await;
+    site.close().await;
+}
+
+/// Tells the engine that works on `a` to stop, and starts another one in its place.
+async fn leave_in_the_middle(site: &Site, engines: (Engine, Engine), stack: &Stack, action: &str) -> (Engine, Engine) {
+    let in_progress = format!("{action}_IN_PROGRESS");
+    let held = site.until_resource(stack, "a", &in_progress).await;
+    let (mut leaving, staying) = match held.engine_id == Some(engines.0.id()) {
+        true => engines,
+        false => (engines.1, engines.0),
     };
     leaving.signal("TERM");
-    site.until_settled(&stack, "CREATE_COMPLETE").await;
     assert!(leaving.wait().await.success());
-    drop(staying);
-    let events = site.events(&stack).await;
-    for name in ["a", "b"] {
-        let begun = events
-            .iter()
-            .filter(|event| **event == format!("{name} CREATE_IN_PROGRESS"));
-        assert_eq!(begun.count(), 1, "{events:#?}");
-    }
-    assert_eq!(site.resources(&stack).await.len(), 2);
+    let held = site.resource(stack, "a").await;
+    assert_eq!((held.state(), held.engine_id), (in_progress, Some(staying.id())));
+    (staying, site.engine().await)
+}
+
+/// What is offered by somebody who does not have it, or is not waited for, is not taken.
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_its_holder_offers_is_taken_over() {
+    let site = Site::new("offers", "").await;
+    let (one, other) = tokio::join!(site.engine(), site.engine());
+    let slowly = json!({"action_wait_secs": {"create": 300}});
+    let stack = site.create("offers", template(json!({"a": test(slowly)}))).await;
+    let held = site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
+    let holder = held.engine_id.clone().expect("somebody has it");
+    let asked = if one.id() == holder { other.id() } else { one.id() };
+    let traversal = site
+        .texts(&format!(
+            "SELECT current_traversal FROM stack WHERE id = '{}'",
+            stack.id
+        ))
+        .await
+        .remove(0);
+    let offer = |traversal: &str, holder: &str| {
+        let offered = json!({
+            "resource_id": held.id, "current_traversal": traversal, "data": {"input_data": {}}, "is_update": true,
+            "adopt_stack_data": null, "holder": holder,
+        });
+        site.ask_worker(&asked, "take_over_check", offered)
+    };
+    assert_eq!(offer(&traversal, &asked).await, json!(false));
+    assert_eq!(offer("of-old", &holder).await, json!(false));
+    assert_eq!(site.resource(&stack, "a").await.engine_id, Some(holder.clone()));
+    assert_eq!(offer(&traversal, &holder).await, json!(true));
+    assert_eq!(site.resource(&stack, "a").await.engine_id, Some(asked.clone()));
+    // Now it is another's, and whoever had it cannot give it away once more.
+    assert_eq!(offer(&traversal, &holder).await, json!(false));
     site.close().await;
 }
