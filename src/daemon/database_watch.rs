@@ -1,7 +1,8 @@
-//! Whether the database answers, looked at again and again.
+//! Whether the database is of use, looked at again and again.
 //!
 //! Work that meets an outage waits and repeats itself, every piece of it; that the database is away is one fault and
-//! belongs into the log once. A look that never comes back tells more: then a connection hangs, and waiting will not help.
+//! belongs into the log once. Whoever has trouble with a connection brings the next look forward, so an outage is known
+//! as soon as anybody meets it. A look that never comes back tells more: then the process hangs, and waiting will not help.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,11 +10,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::store::{Store, StoreError};
+use crate::store::{Lookout, Store, StoreError, Usefulness};
 
-const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// A look takes a connection from the pool, which may take half a minute to say that there is none.
-const LONGEST_LOOK: Duration = Duration::from_secs(180);
+const LOOK_EVERY: Duration = Duration::from_secs(3);
+/// While it is of no use; and between any two looks, however much trouble there is.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// A look takes three seconds at most.
+const LONGEST_LOOK: Duration = Duration::from_secs(60);
 
 /// What is known of the database; a cheap handle.
 #[derive(Clone, Debug, Default)]
@@ -22,13 +25,33 @@ pub struct DatabaseWatch(Arc<Mutex<Known>>);
 #[derive(Debug, Default)]
 struct Known {
     looking_since: Option<Instant>,
-    /// The last look failed, and the first of those that did was then.
-    silent_since: Option<Instant>,
+    fault: Option<Fault>,
+}
+
+/// Since when it has been of no use, and why.
+#[derive(Clone, Copy, Debug)]
+struct Fault {
+    since: Instant,
+    kind: FaultKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FaultKind {
+    Silent,
+    ReadOnly,
 }
 
 impl DatabaseWatch {
     pub fn answers(&self) -> bool {
-        self.known().silent_since.is_none() && self.comes_back_within(2 * LOOK_EVERY)
+        self.fault() != Some(FaultKind::Silent)
+    }
+
+    /// Why work that needs the database waits; nothing, if it does not.
+    pub fn obstacle(&self) -> Option<&'static str> {
+        self.fault().map(|kind| match kind {
+            FaultKind::Silent => "the database does not answer",
+            FaultKind::ReadOnly => "the database takes no writes",
+        })
     }
 
     /// Whether looks come back, with whatever result.
@@ -41,29 +64,53 @@ impl DatabaseWatch {
         looking_since.is_none_or(|since| since.elapsed() <= time)
     }
 
+    fn fault(&self) -> Option<FaultKind> {
+        self.known().fault.map(|fault| fault.kind)
+    }
+
     pub async fn look_regularly(self, store: Store, stop: CancellationToken) {
+        let mut lookout = store.lookout();
         while !stop.is_cancelled() {
             self.known().looking_since = Some(Instant::now());
-            // The store leaves a look to itself that nobody waits for any more.
-            let Some(answer) = stop.run_until_cancelled(store.ping()).await else {
+            let Some(answer) = stop.run_until_cancelled(lookout.look()).await else {
                 return;
             };
             self.take_in(answer);
-            stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await;
+            stop.run_until_cancelled(self.pause(&lookout)).await;
         }
     }
 
-    fn take_in(&self, answer: Result<(), StoreError>) {
+    async fn pause(&self, lookout: &Lookout) {
+        tokio::time::sleep(LOOK_AGAIN).await;
+        if self.fault().is_none() {
+            let rest = LOOK_EVERY - LOOK_AGAIN;
+            // Trouble is the good news here: there is something to see.
+            let _ = tokio::time::timeout(rest, lookout.trouble()).await;
+        }
+    }
+
+    fn take_in(&self, answer: Result<Usefulness, StoreError>) {
         let mut known = self.known();
         known.looking_since = None;
-        match (answer, known.silent_since) {
-            (Ok(()), None) | (Err(_), Some(_)) => {}
-            (Ok(()), Some(since)) => {
-                known.silent_since = None;
-                tracing::info!("the database answers again, after {:.0?}", since.elapsed());
-            }
-            (Err(error), None) => {
-                known.silent_since = Some(Instant::now());
+        let kind = match &answer {
+            Ok(Usefulness::Full) => None,
+            Ok(Usefulness::ReadOnly) => Some(FaultKind::ReadOnly),
+            Err(_) => Some(FaultKind::Silent),
+        };
+        if kind == known.fault.map(|fault| fault.kind) {
+            return;
+        }
+        if let Some(fault) = known.fault {
+            tracing::info!("the database answers again, after {:.0?}", fault.since.elapsed());
+        }
+        known.fault = kind.map(|kind| Fault {
+            since: Instant::now(),
+            kind,
+        });
+        match answer {
+            Ok(Usefulness::Full) => {}
+            Ok(Usefulness::ReadOnly) => tracing::error!("the database takes no writes; what needs it waits"),
+            Err(error) => {
                 let error = &error as &dyn std::error::Error;
                 tracing::error!(error, "the database does not answer; what needs it waits");
             }
@@ -85,8 +132,12 @@ mod tests {
         assert!(watch.answers() && watch.makes_progress());
         watch.take_in(Err(StoreError::Closed));
         assert!(!watch.answers() && watch.makes_progress());
-        watch.take_in(Ok(()));
+        assert_eq!(watch.obstacle(), Some("the database does not answer"));
+        watch.take_in(Ok(Usefulness::ReadOnly));
         assert!(watch.answers());
+        assert_eq!(watch.obstacle(), Some("the database takes no writes"));
+        watch.take_in(Ok(Usefulness::Full));
+        assert_eq!(watch.obstacle(), None);
     }
 
     #[test]

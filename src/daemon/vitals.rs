@@ -39,9 +39,7 @@ impl Vitals {
         if let Some(reason) = health.blocked {
             obstacles.push(format!("the broker takes no messages: {reason}"));
         }
-        if !self.database.answers() {
-            obstacles.push("the database does not answer".to_owned());
-        }
+        obstacles.extend(self.database.obstacle().map(str::to_owned));
         obstacles
     }
 }

@@ -1,39 +1,38 @@
-//! The pool, and how a unit of work runs on it.
+//! How a unit of work runs.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use sqlx::mysql::{MySqlConnectOptions, MySqlPool, MySqlPoolOptions};
-use sqlx::{AssertSqlSafe, Connection, MySqlConnection};
+use sqlx::mysql::MySqlConnectOptions;
+use sqlx::{Connection, MySqlConnection};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use super::counters::StoreCounters;
-use super::door;
 use super::error::{StoreError, Transience};
 use super::joint::{CallersUnit, Joint, JointUnit, Outcome, answer_all, run_units};
+use super::lookout::Lookout;
 use super::options::DatabaseOptions;
+use super::pool::{Pool, out_of_time};
 use super::probe::Probe;
-use super::rehearsal::{READ_ONLY, Rehearsal};
+use super::rehearsal::Rehearsal;
 use super::resource_load::{Load, MOST_LOADED, ResourceInStack, answer_loads};
 use super::retry::{Retries, RetryLimits};
 use super::session::{Onlooker, Session};
+use super::silence::{Listener, Talk};
 use super::text::{Repertoire, UnstorableName};
 use crate::clock::Clock;
 use crate::journal::Journal;
 
-/// A connection that was used this recently is taken to be alive; if it is not, the unit of work is retried anyway.
-const TRUSTED_IDLE_TIME: Duration = Duration::from_secs(5);
-
-/// Connections beyond need are given back to the server after this time.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// For the first look at the tables.
+const FIRST_LOOK: Duration = Duration::from_secs(10);
 
 /// The database. A cheap handle: clones share one pool.
 #[derive(Clone)]
@@ -42,7 +41,8 @@ pub struct Store {
 }
 
 struct Inner {
-    pool: MySqlPool,
+    pool: Pool,
+    listener: Listener,
     clock: Clock,
     retry: RetryLimits,
     counters: Arc<StoreCounters>,
@@ -51,24 +51,8 @@ struct Inner {
     /// Nothing is tried again from now on.
     closing: CancellationToken,
     onlooker: Onlooker,
-    refusal: Arc<Refusal>,
     joint_units: Joint<Box<dyn JointUnit>>,
     joint_loads: Joint<Load>,
-}
-
-/// When a server was last found to take no writes, as after a failover: older connections may all lead there.
-#[derive(Debug, Default)]
-struct Refusal(Mutex<Option<Instant>>);
-
-impl Refusal {
-    fn note(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    }
-
-    fn concerns(&self, connection_age: Duration) -> bool {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.is_some_and(|last| connection_age >= last.elapsed())
-    }
 }
 
 /// Joint transactions at a time, and how many units one may have. More of either make the other smaller.
@@ -98,25 +82,23 @@ impl Store {
     ) -> Result<Self, StoreError> {
         let connect_options = options.connect_options()?;
         let rehearsal = journal.rehearses().then(|| Arc::new(Rehearsal::default()));
-        let refusal: Arc<Refusal> = Arc::default();
-        let pool = pool_options(options, rehearsal.is_some(), refusal.clone());
-        let pool = pool.connect_lazy_with(connect_options.clone());
         let repertoire = first_connection(options, &connect_options).await?;
+        let closing = CancellationToken::new();
         Ok(Self {
             inner: Arc::new(Inner {
-                pool,
+                pool: Pool::new(options, connect_options, rehearsal.is_some(), closing.clone()),
+                listener: Listener::default(),
                 clock,
                 retry: options.retry.clone(),
                 counters: Arc::default(),
                 repertoire,
                 units: TaskTracker::new(),
-                closing: CancellationToken::new(),
+                closing,
                 onlooker: Onlooker {
                     journal,
                     rehearsal,
                     transaction: None,
                 },
-                refusal,
                 joint_units: Joint::new(JOINT_TRANSACTIONS, UNITS_OF_A_TRANSACTION),
                 joint_loads: Joint::new(JOINT_LOADS, MOST_LOADED),
             }),
@@ -125,9 +107,7 @@ impl Store {
 
     /// Connections in use, and connections that wait for use.
     pub fn connections(&self) -> (usize, usize) {
-        let idle = self.inner.pool.num_idle();
-        let all = usize::try_from(self.inner.pool.size()).unwrap_or(usize::MAX);
-        (all.saturating_sub(idle), idle)
+        self.inner.pool.connections()
     }
 
     pub fn counters(&self) -> Arc<StoreCounters> {
@@ -143,18 +123,13 @@ impl Store {
         self.inner.repertoire.check_name(name)
     }
 
-    /// Whether the database answers on a connection of the pool. Nothing is tried again.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        let inner = self.inner.clone();
-        let look = async move {
-            let mut connection = inner.pool.acquire().await?;
-            Ok(connection.ping().await?)
-        };
-        self.inner.units.spawn(look).await.unwrap_or(Err(StoreError::Closed))
+    /// For somebody who looks again and again whether the database is of use.
+    pub fn lookout(&self) -> Lookout {
+        Lookout::new(self.inner.pool.clone())
     }
 
     /// For a connection beside the pool.
-    pub(super) fn connect_options(&self) -> Arc<MySqlConnectOptions> {
+    pub(super) fn connect_options(&self) -> &MySqlConnectOptions {
         self.inner.pool.connect_options()
     }
 
@@ -163,7 +138,7 @@ impl Store {
         self.inner.closing.cancel();
         self.inner.units.close();
         self.inner.units.wait().await;
-        self.inner.pool.close().await;
+        self.inner.pool.close();
     }
 
     /// Runs several statements as one transaction, committed when `work` returns a value and rolled back when it
@@ -240,12 +215,14 @@ impl Store {
 /// How one run of a transaction ended.
 enum Run<T> {
     Done(T),
-    /// COMMIT was sent and its answer was lost; the probes tell what became of it.
-    Unanswered {
-        value: T,
-        probes: Vec<Probe>,
-        error: StoreError,
-    },
+    Unanswered(Unanswered<T>, StoreError),
+}
+
+/// COMMIT was sent and its answer was lost; the probes tell what became of it.
+struct Unanswered<T> {
+    value: T,
+    probes: Vec<Probe>,
+    talk: Talk,
 }
 
 impl Inner {
@@ -255,23 +232,23 @@ impl Inner {
     {
         let mut retries = Retries::new(&self.retry, &self.clock);
         let mut unsure = false;
-        let mut unanswered: Option<(T, Vec<Probe>)> = None;
+        let mut unanswered: Option<Unanswered<T>> = None;
         loop {
             let run = match unanswered.take() {
-                Some((value, probes)) => match self.was_committed(&probes).await {
+                Some(commit) => match self.was_made(&commit.probes, &commit.talk).await {
                     Ok(true) => {
                         StoreCounters::count(&self.counters.confirmed_commits);
-                        return Ok(value);
+                        return Ok(commit.value);
                     }
                     Ok(false) => self.run_once(kind, arguments, work, unsure).await,
-                    Err(error) => Ok(Run::Unanswered { value, probes, error }),
+                    Err(error) => Ok(Run::Unanswered(commit, error)),
                 },
                 None => self.run_once(kind, arguments, work, unsure).await,
             };
             let error = match run {
                 Ok(Run::Done(value)) => return Ok(value),
-                Ok(Run::Unanswered { value, probes, error }) => {
-                    unanswered = Some((value, probes));
+                Ok(Run::Unanswered(commit, error)) => {
+                    unanswered = Some(commit);
                     error
                 }
                 Err(error) => error,
@@ -282,7 +259,9 @@ impl Inner {
             }
             unsure |= transience == Some(Transience::LostConnection);
             if error.is_of_the_server() {
-                self.refusal.note();
+                self.pool.renounce_all();
+            } else if transience == Some(Transience::LostConnection) {
+                self.pool.suspect_all();
             }
             if kind == UnitKind::Group && transience != Some(Transience::LostConnection) {
                 return Err(error);
@@ -357,110 +336,80 @@ impl Inner {
         W: for<'s> Fn(&'s mut Session, &'s A) -> BoxFuture<'s, Result<T, StoreError>>,
     {
         let mut session = self.session(kind, unsure).await?;
-        let value = match work(&mut session, arguments).await {
+        let talk = session.talk();
+        let value = match self.attend(&talk, work(&mut session, arguments)).await {
             Ok(value) => value,
             Err(error) => {
-                session.roll_back().await;
+                self.roll_back(session, &talk, &error).await;
                 return Err(error);
             }
         };
         let probes = session.take_probes();
-        match session.finish().await {
-            Ok(()) => Ok(Run::Done(value)),
-            Err(error) if error.transience() == Some(Transience::LostConnection) && !probes.is_empty() => {
-                Ok(Run::Unanswered { value, probes, error })
+        match self.attend(&talk, session.finish()).await {
+            Ok(()) => {
+                self.pool.give_back(session.into_lease());
+                Ok(Run::Done(value))
             }
-            Err(error) => Err(error),
+            Err(error) if error.transience() == Some(Transience::LostConnection) && !probes.is_empty() => {
+                Ok(Run::Unanswered(Unanswered { value, probes, talk }, error))
+            }
+            Err(error) => {
+                self.roll_back(session, &talk, &error).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// The error that leads here is the one to tell of. A connection that is of no use any more is dropped.
+    async fn roll_back(&self, mut session: Session, talk: &Talk, reason: &StoreError) {
+        if reason.transience() == Some(Transience::LostConnection) {
+            return;
+        }
+        match self.attend(talk, session.roll_back()).await {
+            Ok(()) => self.pool.give_back(session.into_lease()),
+            Err(error) => tracing::debug!(error = &error as &dyn std::error::Error, "rollback failed"),
         }
     }
 
     async fn session(&self, kind: UnitKind, unsure: bool) -> Result<Session, StoreError> {
-        let mut onlooker = self.onlooker.clone();
-        let link = match kind {
-            UnitKind::SingleStatement => super::session::Link::Plain(self.pool.acquire().await?),
-            UnitKind::Transaction | UnitKind::Group => {
-                let began = Instant::now();
-                StoreCounters::count(&self.counters.transactions);
-                let link = super::session::Link::Transaction(self.pool.begin().await?);
-                onlooker.transaction = Some(self.counters.transactions.load(Ordering::Relaxed));
-                door::tell(&onlooker.journal, "BEGIN", onlooker.transaction, began.elapsed());
-                link
-            }
-        };
-        Ok(Session::new(
-            link,
+        let lease = self.pool.acquire().await?;
+        let onlooker = self.onlooker.clone();
+        let mut session = Session::new(
+            lease,
             self.clock.clone(),
             self.counters.clone(),
             self.repertoire,
             unsure,
             onlooker,
-        ))
+        );
+        if kind != UnitKind::SingleStatement {
+            let number = self.counters.transactions.fetch_add(1, Ordering::Relaxed) + 1;
+            let talk = session.talk();
+            self.attend(&talk, session.begin(number)).await?;
+        }
+        Ok(session)
     }
 
-    async fn was_committed(&self, probes: &[Probe]) -> Result<bool, StoreError> {
+    /// Whether a commit without an answer was made. Nothing may come of it afterwards.
+    async fn was_made(&self, probes: &[Probe], talk_of_commit: &Talk) -> Result<bool, StoreError> {
+        talk_of_commit.end(&self.pool).await?;
         let mut connection = self.pool.acquire().await?;
+        let talk = Talk::new(connection.thread());
         for probe in probes {
-            if probe.finds_our_write(&mut connection).await? {
+            let is_found = self.attend(&talk, probe.finds_our_write(&mut connection)).await?;
+            if is_found {
+                self.pool.give_back(connection);
                 return Ok(true);
             }
+            talk.next_statement();
         }
+        self.pool.give_back(connection);
         Ok(false)
     }
-}
 
-fn pool_options(options: &DatabaseOptions, read_only: bool, refusal: Arc<Refusal>) -> MySqlPoolOptions {
-    let set_up = session_set_up(options);
-    MySqlPoolOptions::new()
-        .max_connections(options.most_connections())
-        .acquire_timeout(options.pool_timeout)
-        .max_lifetime(options.connection_recycle_time)
-        .idle_timeout(IDLE_TIMEOUT)
-        .test_before_acquire(false)
-        .before_acquire(move |connection, metadata| {
-            let is_of_no_use = refusal.concerns(metadata.age);
-            Box::pin(async move {
-                if is_of_no_use {
-                    return Ok(false);
-                }
-                if metadata.idle_for > TRUSTED_IDLE_TIME {
-                    connection.ping().await?;
-                }
-                Ok(true)
-            })
-        })
-        .after_connect(move |connection, _| {
-            let set_up = set_up.clone();
-            Box::pin(async move {
-                set_up_session(connection, set_up).await?;
-                if read_only {
-                    sqlx::raw_sql(READ_ONLY).execute(connection).await?;
-                }
-                Ok(())
-            })
-        })
-}
-
-/// What oslo.db sets on each connection.
-fn session_set_up(options: &DatabaseOptions) -> Option<String> {
-    let mut settings = Vec::new();
-    if let Some(mode) = &options.sql_mode {
-        settings.push(format!("sql_mode = '{}'", mode.replace(['\'', '\\'], "")));
+    async fn attend<T>(&self, talk: &Talk, words: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        self.listener.attend(&self.pool, talk, words).await
     }
-    if let Some(wait) = options.wsrep_sync_wait {
-        settings.push(format!("wsrep_sync_wait = {wait}"));
-    }
-    if settings.is_empty() {
-        None
-    } else {
-        Some(format!("SET SESSION {}", settings.join(", ")))
-    }
-}
-
-async fn set_up_session(connection: &mut MySqlConnection, set_up: Option<String>) -> Result<(), sqlx::Error> {
-    if let Some(statement) = set_up {
-        sqlx::raw_sql(AssertSqlSafe(statement)).execute(connection).await?;
-    }
-    Ok(())
 }
 
 async fn first_connection(
@@ -469,9 +418,10 @@ async fn first_connection(
 ) -> Result<Repertoire, StoreError> {
     let mut failures = 0;
     loop {
-        let error = match look_at_tables(connect_options).await {
-            Ok(repertoire) => return Ok(repertoire),
-            Err(error) => error,
+        let error = match timeout(FIRST_LOOK, look_at_tables(connect_options)).await {
+            Ok(Ok(repertoire)) => return Ok(repertoire),
+            Ok(Err(error)) => error,
+            Err(_) => out_of_time("no answer within 10 seconds"),
         };
         failures += 1;
         let may_pass = error.transience() == Some(Transience::LostConnection);

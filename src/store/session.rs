@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use chrono::NaiveDateTime;
-use sqlx::mysql::{MySql, MySqlQueryResult, MySqlRow};
-use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, Transaction};
+use sqlx::AssertSqlSafe;
+use sqlx::mysql::{MySqlQueryResult, MySqlRow};
 use tokio::time::Instant;
 
 use super::assignments::Assignments;
@@ -13,23 +12,22 @@ use super::counters::StoreCounters;
 use super::door::{self, Door};
 use super::error::StoreError;
 use super::measure;
+use super::pool::Lease;
 use super::probe::Probe;
 use super::rehearsal::{self, Rehearsal};
 use super::shapes::{groups, padded};
+use super::silence::Talk;
 use super::swap::Swap;
 use super::text::Repertoire;
 use super::value::{SqlValue, bind_all, placeholders};
 use crate::clock::Clock;
 use crate::journal::Journal;
 
-pub(super) enum Link {
-    Plain(PoolConnection<MySql>),
-    Transaction(Transaction<'static, MySql>),
-}
-
 /// What a unit of work asks the tables through.
 pub struct Session {
-    link: Link,
+    lease: Lease,
+    talk: Talk,
+    is_transaction: bool,
     clock: Clock,
     counters: Arc<StoreCounters>,
     repertoire: Repertoire,
@@ -82,7 +80,7 @@ impl From<MySqlQueryResult> for Written {
 
 impl Session {
     pub(super) fn new(
-        link: Link,
+        lease: Lease,
         clock: Clock,
         counters: Arc<StoreCounters>,
         repertoire: Repertoire,
@@ -90,7 +88,9 @@ impl Session {
         onlooker: Onlooker,
     ) -> Self {
         Self {
-            link,
+            talk: Talk::new(lease.thread()),
+            lease,
+            is_transaction: false,
             clock,
             counters,
             repertoire,
@@ -145,38 +145,43 @@ impl Session {
         self.abandoned
     }
 
-    pub(super) async fn finish(self) -> Result<(), StoreError> {
-        let began = Instant::now();
-        let end = match self.link {
-            Link::Plain(_) => return Ok(()),
-            Link::Transaction(transaction) if self.abandoned => {
-                transaction.rollback().await?;
-                "ROLLBACK"
-            }
-            Link::Transaction(transaction) => {
-                transaction.commit().await?;
-                "COMMIT"
-            }
-        };
-        door::tell(&self.onlooker.journal, end, self.onlooker.transaction, began.elapsed());
-        Ok(())
+    /// For whoever waits for what is being said here.
+    pub(super) fn talk(&self) -> Talk {
+        self.talk.clone()
     }
 
-    /// The error that leads here is the one to tell of, and a server that cannot roll back has dropped the connection.
-    pub(super) async fn roll_back(self) {
-        let Link::Transaction(transaction) = self.link else {
-            return;
-        };
-        let began = Instant::now();
-        if let Err(error) = transaction.rollback().await {
-            tracing::debug!(error = &error as &dyn std::error::Error, "rollback failed");
+    /// To be called when nothing is under way.
+    pub(super) fn into_lease(self) -> Lease {
+        self.lease
+    }
+
+    pub(super) async fn begin(&mut self, number: u64) -> Result<(), StoreError> {
+        self.is_transaction = true;
+        self.onlooker.transaction = Some(number);
+        self.say("BEGIN").await
+    }
+
+    pub(super) async fn finish(&mut self) -> Result<(), StoreError> {
+        if self.abandoned {
+            return self.roll_back().await;
         }
-        door::tell(
-            &self.onlooker.journal,
-            "ROLLBACK",
-            self.onlooker.transaction,
-            began.elapsed(),
-        );
+        self.say("COMMIT").await
+    }
+
+    pub(super) async fn roll_back(&mut self) -> Result<(), StoreError> {
+        self.say("ROLLBACK").await
+    }
+
+    /// Begins or ends the transaction, if this is one.
+    async fn say(&mut self, word: &'static str) -> Result<(), StoreError> {
+        if !self.is_transaction {
+            return Ok(());
+        }
+        let began = Instant::now();
+        self.talk.next_statement();
+        sqlx::raw_sql(word).execute(&mut *self.lease).await?;
+        door::tell(&self.onlooker.journal, word, self.onlooker.transaction, began.elapsed());
+        Ok(())
     }
 
     pub(super) fn take_probes(&mut self) -> Vec<Probe> {
@@ -195,7 +200,7 @@ impl Session {
 
     /// Whether a COMMIT is to come, whose answer may be lost.
     fn can_be_lost(&self) -> bool {
-        matches!(self.link, Link::Transaction(_))
+        self.is_transaction
     }
 
     pub(super) fn is_unsure(&self) -> bool {
@@ -222,11 +227,8 @@ impl Session {
     /// As [`Self::statement`]; the values are for whoever looks on.
     fn statement_with(&mut self, values: &[SqlValue]) -> Door<'_> {
         StoreCounters::count(&self.counters.statements);
-        let connection = match &mut self.link {
-            Link::Plain(connection) => connection,
-            Link::Transaction(transaction) => &mut **transaction,
-        };
-        Door::new(connection, &self.onlooker.journal, self.onlooker.transaction, values)
+        self.talk.next_statement();
+        Door::new(&mut self.lease, &self.onlooker.journal, self.onlooker.transaction, values)
     }
 
     /// Runs a write.

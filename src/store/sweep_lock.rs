@@ -8,12 +8,17 @@ use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, Connection};
+use tokio::time::timeout;
 
 use super::connection::Store;
 use super::error::StoreError;
+use super::pool::out_of_time;
 
 /// The names of such locks are the server's, so the database is part of it.
 const NAME: &str = "CONCAT('heat_engine_rs sweep ', LEFT(MD5(DATABASE()), 16))";
+
+/// For taking or keeping the lock, on a connection of its own.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// The right to sweep, and the connection that has it.
 pub struct SweepLock {
@@ -44,13 +49,18 @@ impl SweepLock {
             return Ok(true);
         }
         let held = self.held.take();
-        let options = self.store.connect_options();
+        let options = self.store.connect_options().clone();
         // In a task of its own: a caller that goes away must not cut a statement.
         let attempt = tokio::spawn(async move {
-            match held {
-                Some(connection) => keep(connection).await,
-                None => take(&options, lease).await,
-            }
+            let attempt = async {
+                match held {
+                    Some(connection) => keep(connection).await,
+                    None => take(&options, lease).await,
+                }
+            };
+            // The connection goes, and the lock with it, as soon as the server notices.
+            let out_of_time = |_| Err(out_of_time("no word on the right to sweep within 10 seconds"));
+            timeout(ANSWER_WITHIN, attempt).await.unwrap_or_else(out_of_time)
         });
         match attempt.await.map_err(|_| StoreError::Closed)?? {
             Attempt::Held(connection) => {
@@ -69,7 +79,7 @@ impl SweepLock {
 
     pub async fn release(&mut self) {
         if let Some(connection) = self.held.take() {
-            let _ = tokio::spawn(connection.close()).await;
+            let _ = tokio::spawn(timeout(ANSWER_WITHIN, connection.close())).await;
         }
     }
 }
