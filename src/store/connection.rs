@@ -407,7 +407,11 @@ impl Inner {
         Ok(false)
     }
 
-    async fn attend<T>(&self, talk: &Talk, words: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+    async fn attend<T>(
+        &self,
+        talk: &Talk,
+        words: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         self.listener.attend(&self.pool, talk, words).await
     }
 }

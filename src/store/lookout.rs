@@ -74,7 +74,13 @@ async fn examine(mut connection: MySqlConnection) -> Result<(MySqlConnection, Us
         "SELECT EXISTS(SELECT 1 FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE IN ({WRITES_ANYWAY}) \
          AND REPLACE(GRANTEE, '''', '') = CURRENT_USER())"
     );
-    let writes_anyway: bool = sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut connection).await?;
-    let found = if writes_anyway { Usefulness::Full } else { Usefulness::ReadOnly };
+    let writes_anyway: bool = sqlx::query_scalar(AssertSqlSafe(sql))
+        .fetch_one(&mut connection)
+        .await?;
+    let found = if writes_anyway {
+        Usefulness::Full
+    } else {
+        Usefulness::ReadOnly
+    };
     Ok((connection, found))
 }

@@ -214,10 +214,7 @@ impl Pool {
     async fn if_of_use(&self, idle: Idle) -> Option<Known> {
         let Idle { mut connection, since } = idle;
         let trust = *self.trust();
-        let is_old = self
-            .0
-            .lifetime
-            .is_some_and(|most| connection.made_at.elapsed() > most);
+        let is_old = self.0.lifetime.is_some_and(|most| connection.made_at.elapsed() > most);
         if is_old || trust.renounced.is_some_and(|at| connection.made_at <= at) {
             say_goodbye(connection.connection);
             return None;

@@ -95,9 +95,8 @@ impl ServerThread {
     }
 
     async fn ask(&self, connection: &mut MySqlConnection) -> Result<Standing, StoreError> {
-        let sql = format!(
-            "SELECT {SERVER}, (SELECT COMMAND FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ?)"
-        );
+        let sql =
+            format!("SELECT {SERVER}, (SELECT COMMAND FROM information_schema.PROCESSLIST WHERE ID = ? AND HOST = ?)");
         let (server, command): (String, Option<String>) = sqlx::query_as(AssertSqlSafe(sql))
             .bind(self.id)
             .bind(&self.host)

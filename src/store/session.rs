@@ -228,7 +228,12 @@ impl Session {
     fn statement_with(&mut self, values: &[SqlValue]) -> Door<'_> {
         StoreCounters::count(&self.counters.statements);
         self.talk.next_statement();
-        Door::new(&mut self.lease, &self.onlooker.journal, self.onlooker.transaction, values)
+        Door::new(
+            &mut self.lease,
+            &self.onlooker.journal,
+            self.onlooker.transaction,
+            values,
+        )
     }
 
     /// Runs a write.

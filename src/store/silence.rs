@@ -116,7 +116,10 @@ impl Listener {
                 ended = talk.end(pool) => ended,
             };
             if let Err(error) = ended {
-                tracing::debug!(error = &error as &dyn std::error::Error, "a dead connection stays for now");
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    "a dead connection stays for now"
+                );
                 continue;
             }
             tracing::warn!(

@@ -37,6 +37,8 @@ pub struct Link {
     weather: Arc<watch::Sender<Weather>>,
     /// Counts up to close the connections that there are.
     generation: watch::Sender<u64>,
+    /// Counts up to let them pass nothing any more, not even their end.
+    oblivion: watch::Sender<u64>,
     /// What the broker seems to say to everybody.
     announced: tokio::sync::broadcast::Sender<Vec<u8>>,
 }
@@ -48,21 +50,25 @@ impl Link {
         let own_port = listener.local_addr().expect("an address").port();
         let (weather, _) = watch::channel(Weather::Fair);
         let (generation, _) = watch::channel(0);
+        let (oblivion, _) = watch::channel(0);
         let (announced, _) = tokio::sync::broadcast::channel(4);
         let link = Self {
             port: own_port,
             weather: Arc::new(weather),
             generation,
+            oblivion,
             announced,
         };
         let server = (host.to_owned(), port);
         let (weather, generation) = (link.weather.clone(), link.generation.subscribe());
+        let oblivion = link.oblivion.subscribe();
         let announced = link.announced.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let relay = Relay {
                     weather: weather.subscribe(),
                     generation: generation.clone(),
+                    oblivion: oblivion.clone(),
                     announced: announced.clone(),
                     protocol,
                     steps: steps.clone(),
@@ -88,12 +94,19 @@ impl Link {
     pub fn drop_connections(&self) {
         self.generation.send_modify(|generation| *generation += 1);
     }
+
+    /// As a firewall that loses its table: the connections that there are pass nothing any more, and neither side learns of
+    /// it, nor of the other's end. New ones are welcome.
+    pub fn forget_connections(&self) {
+        self.oblivion.send_modify(|generation| *generation += 1);
+    }
 }
 
 #[derive(Clone)]
 struct Relay {
     weather: watch::Receiver<Weather>,
     generation: watch::Receiver<u64>,
+    oblivion: watch::Receiver<u64>,
     announced: tokio::sync::broadcast::Sender<Vec<u8>>,
     protocol: Protocol,
     steps: Arc<Steps>,
@@ -111,6 +124,7 @@ struct AnswerGate {
 impl Relay {
     async fn run(mut self, client: TcpStream, server: (String, u16)) {
         self.generation.mark_unchanged();
+        self.oblivion.mark_unchanged();
         let weather = *self.weather.borrow();
         match weather {
             Weather::Cut => return,
@@ -188,9 +202,10 @@ impl Relay {
                 }
             }
             if to.write_all(&unit).await.is_err() {
-                return;
+                break;
             }
         }
+        self.unless_forgotten().await;
     }
 
     /// A message is published by several units, of which the first counts.
@@ -221,12 +236,21 @@ impl Relay {
             self.conversation.lock().expect("no panic").heard(self.protocol, &unit);
             self.weathered().await;
             if to.lock().await.write_all(&unit).await.is_err() {
-                return;
+                break;
             }
+        }
+        self.unless_forgotten().await;
+    }
+
+    /// Returns, unless nobody may learn anything of this connection any more.
+    async fn unless_forgotten(&self) {
+        if self.oblivion.has_changed().unwrap_or(false) {
+            std::future::pending().await
         }
     }
 
     async fn weathered(&mut self) {
+        self.unless_forgotten().await;
         let weather = *self.weather.borrow();
         match weather {
             Weather::Fair | Weather::Full => {}
@@ -236,6 +260,7 @@ impl Relay {
                     .weather
                     .wait_for(|weather| !matches!(weather, Weather::Stalled | Weather::Cut))
                     .await;
+                self.unless_forgotten().await;
             }
         }
     }

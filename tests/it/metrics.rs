@@ -14,7 +14,7 @@ const DOCUMENTATION: &str = include_str!("../../docs/operations.md");
 const ALERTS: &str = include_str!("../../config/prometheus-alerts.yaml");
 
 /// An address on which nobody listens at the moment.
-fn free_address() -> String {
+pub fn free_address() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("an address").to_string()
 }
@@ -37,7 +37,7 @@ fn get(address: &str, path: &str) -> (u16, String) {
     (status.expect("a status"), body.to_owned())
 }
 
-fn reasons(address: &str, path: &str) -> (u16, String) {
+pub fn reasons(address: &str, path: &str) -> (u16, String) {
     let (status, body) = get(address, path);
     let body: Value = serde_json::from_str(&body).unwrap_or_default();
     (status, body["reasons"].to_string())

@@ -4,18 +4,21 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{OUTAGE, busy, is_unharmed, live_through};
+use super::health::Says;
+use super::{OUTAGE, Patient, busy, is_unharmed, live_through};
 use crate::convergence::linked::LinkedSite;
 use crate::convergence::site::{Site, eventually};
 use crate::lab::Lab;
 use crate::link::{Link, Protocol, Weather};
 use crate::recovery::RESTLESS;
 
+const AWAY: Says = Says::Missing("the broker is away");
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_is_away_for_a_while() {
-    let linked = LinkedSite::new("mq_restart", "").await;
-    let engine = linked.engine().await;
-    live_through(&linked, &engine, || async {
+    let linked = LinkedSite::new("mq_cut", "").await;
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, AWAY, || async {
         linked.broker.weather(Weather::Cut);
         tokio::time::sleep(OUTAGE).await;
         linked.broker.weather(Weather::Fair);
@@ -27,8 +30,8 @@ async fn a_broker_that_is_away_for_a_while() {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_are_closed_again_and_again() {
     let linked = LinkedSite::new("mq_kill", "").await;
-    let engine = linked.engine().await;
-    live_through(&linked, &engine, || async {
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, Says::Either, || async {
         for _ in 0..10 {
             linked.broker.drop_connections();
             tokio::time::sleep(OUTAGE / 10).await;
@@ -43,11 +46,25 @@ async fn connections_that_are_closed_again_and_again() {
 async fn a_link_to_the_broker_that_stalls() {
     let heartbeat = "[oslo_messaging_rabbit]\nheartbeat_timeout_threshold = 2";
     let linked = LinkedSite::new("mq_stall", heartbeat).await;
-    let engine = linked.engine().await;
-    live_through(&linked, &engine, || async {
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, AWAY, || async {
         linked.broker.weather(Weather::Stalled);
         tokio::time::sleep(OUTAGE).await;
         linked.broker.weather(Weather::Fair);
+    })
+    .await;
+    linked.site.close().await;
+}
+
+/// The same where nobody is told, and nothing comes back by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_to_the_broker_that_is_silently_dead() {
+    let heartbeat = "[oslo_messaging_rabbit]\nheartbeat_timeout_threshold = 2";
+    let linked = LinkedSite::new("mq_forgotten", heartbeat).await;
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, AWAY, || async {
+        linked.broker.forget_connections();
+        tokio::time::sleep(OUTAGE).await;
     })
     .await;
     linked.site.close().await;
@@ -57,14 +74,19 @@ async fn a_link_to_the_broker_that_stalls() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_without_memory() {
     let linked = LinkedSite::new("mq_blocked", "").await;
-    let engine = linked.engine().await;
-    live_through(&linked, &engine, || async {
-        linked.broker.block(true);
-        tokio::time::sleep(OUTAGE).await;
-        let log = engine.log();
-        assert!(log.contains("the broker takes no messages for now"));
-        linked.broker.block(false);
-    })
+    let engine = Patient::on(&linked).await;
+    live_through(
+        &linked.site,
+        &engine,
+        Says::Missing("the broker takes no messages"),
+        || async {
+            linked.broker.block(true);
+            tokio::time::sleep(OUTAGE).await;
+            let log = engine.engine.log();
+            assert!(log.contains("the broker takes no messages for now"));
+            linked.broker.block(false);
+        },
+    )
     .await;
     linked.site.close().await;
 }
@@ -98,8 +120,8 @@ async fn a_host_list_of_which_one_is_there() {
     let one = format!("@127.0.0.1:{}", linked.broker.port);
     let both = format!("{one},{}:{}@127.0.0.1:{}", broker.user, broker.password, other.port);
     options[1].1 = options[1].1.replace(&one, &both);
-    let engine = linked.engine_with(&options).await;
-    live_through(&linked, &engine, || async {
+    let engine = Patient::with(&linked.site, &options).await;
+    live_through(&linked.site, &engine, Says::Either, || async {
         linked.broker.weather(Weather::Cut);
         tokio::time::sleep(OUTAGE / 2).await;
         other.weather(Weather::Cut);

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{OUTAGE, is_unharmed, live_through};
+use super::health::Says;
+use super::{OUTAGE, Patient, is_unharmed, live_through};
 use crate::convergence::linked::LinkedSite;
 use crate::convergence::site::eventually;
 use crate::lab::Lab;
@@ -10,11 +11,13 @@ use crate::link::{Strike, Weather};
 
 const MOMENT: Duration = Duration::from_millis(300);
 
+const AWAY: Says = Says::Missing("the database does not answer");
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_restarted() {
-    let linked = LinkedSite::new("db_restart", "").await;
-    let engine = linked.engine().await;
-    live_through(&linked, &engine, || async {
+async fn a_database_that_refuses_connections_for_a_while() {
+    let linked = LinkedSite::new("db_cut", "").await;
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, AWAY, || async {
         linked.database.weather(Weather::Cut);
         tokio::time::sleep(OUTAGE).await;
         linked.database.weather(Weather::Fair);
@@ -26,9 +29,9 @@ async fn a_database_that_is_restarted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn connections_that_are_killed() {
     let linked = LinkedSite::new("db_kill", "").await;
-    let engine = linked.engine().await;
+    let engine = Patient::on(&linked).await;
     let name = &linked.site.database.name;
-    live_through(&linked, &engine, || async {
+    live_through(&linked.site, &engine, Says::Either, || async {
         for _ in 0..15 {
             let mine = format!("SELECT id FROM information_schema.processlist WHERE db = '{name}'");
             for row in Lab::get().sql(&mine) {
@@ -59,12 +62,12 @@ async fn statements_that_are_refused_now_and_then(#[case] code: u16) {
     linked.site.close().await;
 }
 
-/// After a failover the server that we know takes no writes.
+/// As a server that is being demoted: not even what would only read is answered.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_is_read_only_for_a_while() {
-    let linked = LinkedSite::new("db_readonly", "").await;
-    let engine = linked.engine().await;
-    live_through(&linked, &engine, || async {
+async fn a_database_that_refuses_all_statements_for_a_while() {
+    let linked = LinkedSite::new("db_refusing", "").await;
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, AWAY, || async {
         linked.steps.arm_often(1, Strike::Refuse(1290));
         tokio::time::sleep(OUTAGE).await;
         linked.steps.disarm();
@@ -76,8 +79,8 @@ async fn a_database_that_is_read_only_for_a_while() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_without_a_connection_left() {
     let linked = LinkedSite::new("db_full", "").await;
-    let engine = linked.engine().await;
-    live_through(&linked, &engine, || async {
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, AWAY, || async {
         linked.database.weather(Weather::Full);
         linked.database.drop_connections();
         tokio::time::sleep(OUTAGE).await;
@@ -90,8 +93,8 @@ async fn a_database_without_a_connection_left() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_to_the_database_that_stalls() {
     let linked = LinkedSite::new("db_stall", "").await;
-    let engine = linked.engine().await;
-    live_through(&linked, &engine, || async {
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, AWAY, || async {
         linked.database.weather(Weather::Stalled);
         tokio::time::sleep(OUTAGE).await;
         linked.database.weather(Weather::Fair);
@@ -100,11 +103,54 @@ async fn a_link_to_the_database_that_stalls() {
     linked.site.close().await;
 }
 
+/// Power that fails, an address that moves, a firewall that loses its table: nobody is told, neither we nor the server,
+/// which keeps the locks of what was under way.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_to_the_database_that_is_silently_dead() {
+    let linked = LinkedSite::new("db_forgotten", "").await;
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, Says::Ready, || async {
+        linked.database.forget_connections();
+        tokio::time::sleep(OUTAGE).await;
+    })
+    .await;
+    linked.site.close().await;
+}
+
+/// The same in the middle of a transaction, whose locks are in the way of whoever would do it again.
+#[tokio::test(flavor = "multi_thread")]
+async fn locks_of_a_dead_link_are_taken_back() {
+    let linked = LinkedSite::new("db_dead_locks", "").await;
+    let engine = Patient::on(&linked).await;
+    let began = std::time::Instant::now();
+    let mut stacks = Vec::new();
+    for number in 0..3 {
+        stacks.push(linked.site.create(&format!("busy-{number}"), super::busy()).await);
+        linked.database.forget_connections();
+    }
+    let name = &linked.site.database.name;
+    let open = format!(
+        "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx t \
+         JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id WHERE p.db = '{name}' AND t.trx_started < NOW() - INTERVAL 15 SECOND"
+    );
+    for stack in &stacks {
+        is_unharmed(&linked.site, stack).await;
+    }
+    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert_eq!(
+        Lab::get().sql(&open),
+        Vec::<Vec<String>>::new(),
+        "no transaction is left open"
+    );
+    drop(engine);
+    linked.site.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_to_the_database_that_is_slow() {
     let linked = LinkedSite::new("db_slow", "").await;
-    let engine = linked.engine().await;
-    live_through(&linked, &engine, || async {
+    let engine = Patient::on(&linked).await;
+    live_through(&linked.site, &engine, Says::Ready, || async {
         linked.database.weather(Weather::Slow(Duration::from_millis(20)));
         tokio::time::sleep(OUTAGE).await;
         linked.database.weather(Weather::Fair);
