@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
-use sqlx::{AssertSqlSafe, Connection};
+use sqlx::{AssertSqlSafe, Connection, Row};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::StoreError;
@@ -48,12 +48,17 @@ impl ServerThread {
         let sql = format!(
             "SELECT CAST(ID AS SIGNED), HOST, {SERVER} FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()"
         );
-        let row: Result<Option<(i64, String, String)>, sqlx::Error> = sqlx::query_as(AssertSqlSafe(sql))
-            .persistent(false)
-            .fetch_optional(connection)
-            .await;
-        match row.map_err(StoreError::from) {
-            Ok(row) => Ok(row.map(|(id, host, server)| Self { id, host, server })),
+        let row = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_optional(connection).await;
+        let thread = row.and_then(|row| {
+            let row = row.ok_or(sqlx::Error::RowNotFound)?;
+            Ok(Self {
+                id: row.try_get(0)?,
+                host: row.try_get(1)?,
+                server: row.try_get(2)?,
+            })
+        });
+        match thread.map_err(StoreError::from) {
+            Ok(thread) => Ok(Some(thread)),
             Err(error) if error.transience().is_some() => Err(error),
             Err(error) => {
                 tracing::debug!(%error, "the database does not say what it calls a connection");

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -24,6 +25,8 @@ fn get(address: &str, path: &str) -> (u16, String) {
     let Ok(mut stream) = TcpStream::connect(address) else {
         return (0, String::new());
     };
+    let a_while = Some(Duration::from_secs(10));
+    stream.set_read_timeout(a_while).expect("not zero");
     let mut answer = String::new();
     let sent = write!(
         stream,

@@ -1,9 +1,9 @@
 //! What `/ready` says in the course of an outage.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use crate::metrics::reasons;
 
@@ -31,32 +31,33 @@ struct Word {
 }
 
 pub struct Watching {
-    stop: CancellationToken,
+    stop: Arc<AtomicBool>,
     words: JoinHandle<Vec<Word>>,
 }
 
 pub struct Watched(Vec<Word>);
 
 impl Watching {
+    /// In a thread of its own, since it asks as a stranger does, without the test's runtime.
     pub fn start(address: &str) -> Self {
-        let stop = CancellationToken::new();
+        let stop: Arc<AtomicBool> = Arc::default();
         let (stopped, address) = (stop.clone(), address.to_owned());
-        let words = tokio::spawn(async move {
+        let words = std::thread::spawn(move || {
             let mut words = Vec::new();
-            while !stopped.is_cancelled() {
+            while !stopped.load(Ordering::Relaxed) {
                 let at = Instant::now();
-                let (status, reasons) = tokio::task::block_in_place(|| reasons(&address, "/ready"));
+                let (status, reasons) = reasons(&address, "/ready");
                 words.push(Word { at, status, reasons });
-                tokio::time::sleep(LOOK_EVERY).await;
+                std::thread::sleep(LOOK_EVERY);
             }
             words
         });
         Self { stop, words }
     }
 
-    pub async fn stop(self) -> Watched {
-        self.stop.cancel();
-        Watched(self.words.await.expect("no panic"))
+    pub fn stop(self) -> Watched {
+        self.stop.store(true, Ordering::Relaxed);
+        Watched(self.words.join().expect("no panic"))
     }
 }
 

@@ -75,7 +75,7 @@ async fn live_through<F: Future<Output = ()>>(
     let share = spent.as_secs_f64() / took.as_secs_f64();
     assert!(share < MOST_CPU, "{spent:?} of CPU time in {took:?}: it spins");
     settles(site, &stack, SETTLED_WITHIN).await;
-    watching.stop().await.judge(says, began, began + took);
+    watching.stop().judge(says, began, began + took);
     is_unharmed(site, &stack).await;
     stack
 }
