@@ -78,7 +78,9 @@ class Life(threading.Thread):
             self.wanted = generation + 1
 
     def create(self, generation):
-        body = {'stack_name': self.name, 'template': self.draw(generation), 'timeout_mins': 600, 'disable_rollback': True}
+        # One in five fails, and is rolled back to nothing.
+        failing = self.chance.random() < 0.2
+        body = {'stack_name': self.name, 'template': self.draw(generation, failing), 'timeout_mins': 600, 'disable_rollback': not failing}
         self.ask('POST', '', body, attempts=60)
         while self.id is None:
             rows = self.read('SELECT id FROM stack WHERE name = %s', self.name)

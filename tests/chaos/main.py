@@ -1,9 +1,11 @@
 """Stacks live while engines, the broker and the database die around them. `run` starts it, in a lab of its own."""
 import argparse
+import datetime
 import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 LAB_SCRIPTS = HERE.parent / 'lab'
+sys.path[:0] = [str(HERE), str(LAB_SCRIPTS)]
 
 # Engines report, and look for lost work, often enough for a test.
 CONFIGURATION = """
@@ -38,29 +41,48 @@ def arguments():
     parser.add_argument('--seconds', type=int, default=150, help='how long engines and servers are killed')
     parser.add_argument('--outages', type=int, default=2, help='restarts of the broker and of the database, each')
     parser.add_argument('--patience', type=int, default=300, help='seconds in which every stack must have come to its end after that')
+    parser.add_argument('--keep', metavar='DIR', help='logs and tables, which otherwise stay only if something is wrong')
     parser.add_argument('--only-report', action='store_true', help='succeed whatever is found: for a comparison')
     return parser.parse_args()
 
 
-class Engine:
-    """One that is killed and started again."""
+def utc_now():
+    return datetime.datetime.now(datetime.UTC).replace(tzinfo=None)
 
-    def __init__(self, rig, lab, kind, number):
+
+class Engine:
+    """One that is killed and started again. It has a database user of its own, by which its writes can be told."""
+
+    def __init__(self, rig, lab, kind, number, connection):
         self.rig, self.lab, self.kind, self.number = rig, lab, kind, number
-        self.starts = 0
+        self.host = 'node%d' % number
+        self.connection = connection
+        self.runs = []                                       # [when it was started, its log, when it was killed]
+        self.ended_by_themselves = []                        # logs of runs that nobody killed
         self.process = None
         self.start()
 
     def start(self):
-        self.starts += 1
-        log = self.rig.directory / ('engine-%d-%s-%d.log' % (self.number, self.kind, self.starts))
-        environment = {'LIFT_THREAD_CAP': '1', 'PYTHONWARNINGS': 'ignore', 'OS_DEFAULT__HOST': 'node%d' % self.number,
-                       'OS_DEFAULT__NUM_ENGINE_WORKERS': '1', 'OS_DEFAULT__DEBUG': 'true'}
+        log = self.rig.directory / ('engine-%d-%s-%d.log' % (self.number, self.kind, len(self.runs) + 1))
+        self.runs.append([utc_now(), log, None])
+        environment = {'LIFT_THREAD_CAP': '1', 'PYTHONWARNINGS': 'ignore', 'OS_DEFAULT__HOST': self.host,
+                       'OS_DEFAULT__NUM_ENGINE_WORKERS': '1', 'OS_DEFAULT__DEBUG': 'true',
+                       'OS_DATABASE__CONNECTION': self.connection}
         self.process = self.lab.Process(self.kind, self.rig.engine_command(self.kind), log, environment)
+
+    def logs(self):
+        return [log for _, log, _ in self.runs]
+
+    def run_at(self, moment):
+        """The last to be started by then."""
+        return [run for run in self.runs if run[0] <= moment][-1]
 
     def kill(self):
         if self.process is None:
             return
+        if not self.process.alive():
+            self.note_its_end()
+        self.runs[-1][2] = utc_now()
         self.lab.RUNNING.remove(self.process)
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -69,13 +91,15 @@ class Engine:
         self.process.popen.wait()
         self.process = None
 
+    def note_its_end(self):
+        print('  the %s engine on %s ended by itself; see %s' % (self.kind, self.host, self.process.log))
+        self.ended_by_themselves.append(self.process.log)
+
     def revive(self):
         """Starts it if it is not there: killed, or ended by what it met."""
         if self.process is not None and self.process.alive():
             return
-        if self.process is not None:
-            print('  the %s engine on node%d ended by itself; see %s' % (self.kind, self.number, self.process.log))
-            self.kill()
+        self.kill()
         self.start()
 
 
@@ -136,38 +160,53 @@ def disturb(chance, options, engines):
 
 def main():
     options = arguments()
-    sys.path.insert(0, str(LAB_SCRIPTS))
-    import lives
+    import lives                                             # what needs a lab that runs
     import rig as lab
     import verdict
+    import witness
 
     chance = random.Random(options.seed)
     tenant = lab.Tenant('chaos-%d' % os.getpid())
-    directory = tempfile.mkdtemp(prefix='heat-chaos-')
+    directory = options.keep or tempfile.mkdtemp(prefix='heat-chaos-')
     rig = lab.Rig('chaos', 'rust', directory, options=CONFIGURATION)
+    witness.install(rig)
     rig.start_api()
-    engines = [Engine(rig, lab, kind, number) for number, kind in enumerate(options.engines.split(','))]
-    lab.wait_until(120, 'the engines', lambda: lives.api_works(rig, tenant), 0.5)
+    engines = [Engine(rig, lab, kind, number, witness.connection_for(rig, number))
+               for number, kind in enumerate(options.engines.split(','))]
+    lab.wait_until(180, 'the engines', lambda: lives.api_works(rig, tenant), 0.5)
 
     stacks = [lives.Life(rig, tenant, 'stack%d' % number, random.Random('%d/%d' % (options.seed, number)), options)
               for number in range(options.stacks)]
     for stack in stacks:
         stack.start()
     happened = disturb(chance, options, engines)
-    quiet_since = time.monotonic()
     print('peace; waiting for every stack to come to its end')
-    judge = verdict.Verdict(rig, lab, stacks)
-    judge.wait(options.patience)
-    for stack in stacks:
-        stack.join(options.patience)
-    judge.wait(options.patience)
-    print('%d s of peace' % (time.monotonic() - quiet_since))
-    found = judge.read(dict(happened, engines=options.engines, seed=options.seed, stacks=options.stacks, resources=options.resources))
-    print(json.dumps(found, indent=2))
-    print('logs: %s' % directory)
-    return 0 if options.only_report or not judge.complaints(found) else 1
+    judge = verdict.Verdict(rig, lab, stacks, engines)
+    settled = judge.wait(options.patience)
+    print('%d s of peace' % settled)
+    judge.let_an_hour_pass()
+    found = judge.read({**happened, 'engines': options.engines, 'seed': options.seed, 'stacks': options.stacks,
+                        'resources': options.resources, 'seconds until settled': round(settled)})
+    complaints = judge.complaints(found)
+    print(json.dumps(found, indent=2, default=str))
+    print(judge.row_of_the_table(found))
+    if complaints or options.keep:
+        keep_the_tables(rig, verdict, directory)
+        print('logs and tables: %s' % directory)
+    else:
+        lab.clean_up()
+        shutil.rmtree(directory)
+    print('must not be: %s' % ', '.join(complaints) if complaints else 'all is well')
+    return 0 if options.only_report or not complaints else 1
+
+
+def keep_the_tables(rig, verdict, directory):
+    """The database goes with the lab; what happened can be read from these."""
+    for table in ('stack', 'resource', 'event', 'sync_point', 'service', 'chaos_trace'):
+        with open(os.path.join(directory, table + '.jsonl'), 'w') as out:
+            for row in verdict.rows(rig, 'SELECT * FROM `%s`' % table):
+                print(json.dumps(row, default=str), file=out)
 
 
 if __name__ == '__main__':
-    sys.path.insert(0, str(HERE))
     sys.exit(main())
