@@ -28,7 +28,7 @@ use crate::stack::known::KnownResources;
 use crate::stack::node::Node;
 use crate::stack::services::Services;
 use crate::stack::stored::{self, facts_of, readable};
-use crate::store::{ExpectedResource, LoadedResource, NewResource, Replacement, ResourceData};
+use crate::store::{ExpectedResource, LoadedResource, NewResource, Replacement, ResourceData, Swap};
 use crate::template::{DeletionPolicy, FrozenDefinition, ResourceDefinition, StackDefinition};
 
 pub(super) struct Subjected {
@@ -314,8 +314,12 @@ impl Subjected {
             work.decide(Decision::RemoveRow, || {
                 "it is in INIT: nothing was ever made".to_owned()
             });
-            work.engine.services.store.resource_delete(self.tracked.row.id).await?;
-            return Ok(());
+            let store = &work.engine.services.store;
+            return match store.resource_delete_unmade(self.tracked.row.id).await? {
+                Swap::Updated | Swap::Gone => Ok(()),
+                // A worker of the traversal before has begun with it since it was read: its object must not lose its row.
+                Swap::Lost => Err(CheckEnd::Contended),
+            };
         }
         if !self.tracked.is_in(Action::Delete, Status::Complete) {
             let mut properties = Properties::stored(

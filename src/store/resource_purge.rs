@@ -4,19 +4,26 @@ use sqlx::Row;
 
 use super::error::StoreError;
 use super::session::Session;
+use super::swap::Swap;
 
 impl Session {
-    /// Deletes a resource with its data and stored attributes. A transaction of its own. False if it was gone.
-    pub async fn resource_delete(&mut self, id: i64) -> Result<bool, StoreError> {
+    /// Deletes a resource of which nothing was made and which nobody has locked, with its data and stored attributes. A
+    /// transaction of its own.
+    pub async fn resource_delete_unmade(&mut self, id: i64) -> Result<Swap, StoreError> {
         let sql = "SELECT attr_data_id FROM resource WHERE id = ?";
         let attr_id: Option<Option<i64>> = sqlx::query_scalar(sql)
             .bind(id)
             .fetch_optional(self.statement())
             .await?;
-        let Some(attr_id) = attr_id else { return Ok(false) };
-        self.delete_ids("resource", &[id]).await?;
+        let Some(attr_id) = attr_id else {
+            return Ok(Swap::Gone);
+        };
+        let sql = "DELETE FROM resource WHERE id = ? AND action = 'INIT' AND engine_id IS NULL";
+        if self.execute(sql, &[id.into()]).await?.rows_affected() == 0 {
+            return Ok(Swap::Lost);
+        }
         self.delete_ids("resource_properties_data", attr_id.as_slice()).await?;
-        Ok(true)
+        Ok(Swap::Updated)
     }
 
     /// Removes the resources of a stack that are deleted, and the templates that only they referred to. A transaction

@@ -140,7 +140,7 @@ units! { transaction:
         replacement: &NewResource,
         expected: &ExpectedResource,
     ) -> Replacement;
-    resource_delete(id: i64) -> bool;
+    resource_delete_unmade(id: i64) -> Swap;
     resources_purge_deleted(stack_id: &str) -> u64;
     resource_attributes_store(
         resource_id: i64,

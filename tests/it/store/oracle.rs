@@ -348,7 +348,10 @@ async fn empty(store: &Store) {
         Swap::Updated
     );
     assert_eq!(store.resources_purge_deleted("stack-s").await.expect("a purge"), 1);
-    assert!(store.resource_delete(2).await.expect("an outcome"));
+    assert_eq!(
+        store.resource_delete_unmade(2).await.expect("an outcome"),
+        Swap::Updated
+    );
     assert_eq!(store.sync_points_delete("stack-s", "t1").await.expect("a count"), 3);
     assert_eq!(store.events_purge_oldest("stack-s", 1).await.expect("a count"), 1);
     assert_eq!(

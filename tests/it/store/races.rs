@@ -56,6 +56,29 @@ async fn of_many_who_want_a_lock_one_gets_it() {
     assert_eq!(gone.expect("an outcome"), Swap::Gone);
 }
 
+/// Python removes the row with what is being made.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_row_with_which_somebody_has_begun_is_not_removed_as_unmade() {
+    let (_database, store) = fresh_store("unmade").await;
+    let (_, id) = stack_with_resource(&store).await;
+    let changed = |action: &str, engine: Option<&str>| ResourceChanges {
+        action: Some(action.to_owned()),
+        engine_id: Some(engine.map(str::to_owned)),
+        ..ResourceChanges::default()
+    };
+    for (state, outcome) in [
+        (changed("CREATE", Some("e1")), Swap::Lost),
+        (changed("CREATE", None), Swap::Lost),
+        (changed("INIT", Some("e1")), Swap::Lost),
+        (changed("INIT", None), Swap::Updated),
+    ] {
+        let updated = store.resource_update(id, &state).await.expect("an outcome");
+        assert_eq!(updated, Swap::Updated);
+        assert_eq!(store.resource_delete_unmade(id).await.expect("an outcome"), outcome);
+    }
+    assert_eq!(store.resource_delete_unmade(id).await.expect("an outcome"), Swap::Gone);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn no_predecessor_is_forgotten_in_a_sync_point() {
     let (_database, store) = fresh_store("sync_race").await;
