@@ -118,7 +118,7 @@ pub(super) async fn take_over_check(
     Ok(answer.await? == Value::Bool(true))
 }
 
-/// Tells one engine to stop what it does for a stack.
+/// Tells one engine to stop what it does for a stack. One that has no queue is gone, and does nothing.
 pub async fn cancel_check_resource(
     rpc: &RpcClient,
     context: &RequestContext,
@@ -127,6 +127,17 @@ pub async fn cancel_check_resource(
 ) -> Result<(), PublishError> {
     let target = Target::topic(WORKER_TOPIC, CANCEL_VERSION).server(engine_id);
     let arguments = Map::from_iter([("stack_id".to_owned(), json!(stack_id))]);
-    rpc.cast(&target, "cancel_check_resource", arguments, &context.to_wire())
-        .await
+    let context = context.to_wire();
+    let sent = rpc.cast_if_served(&target, "cancel_check_resource", arguments, &context);
+    match sent.await {
+        Err(PublishError::Undeliverable { .. }) => {
+            tracing::info!(
+                engine_id,
+                stack_id,
+                "the engine that holds resources of the stack is gone"
+            );
+            Ok(())
+        }
+        sent => sent,
+    }
 }

@@ -138,7 +138,12 @@ impl Bus {
 
     /// Deletes a queue that nobody will read again. False if somebody reads it, or if it holds messages.
     pub async fn delete_idle_queue(&self, name: &str) -> Result<bool, PublishError> {
-        self.shared.publisher.delete_idle_queue(name).await
+        self.shared.publisher.delete_unread_queue(name, true).await
+    }
+
+    /// Deletes a queue that nobody reads, with what is in it. False if somebody does.
+    pub async fn delete_unread_queue(&self, name: &str) -> Result<bool, PublishError> {
+        self.shared.publisher.delete_unread_queue(name, false).await
     }
 
     /// Closes the connections; what is published afterwards fails. The queue for replies goes, unless its name is made

@@ -151,12 +151,13 @@ pub(super) async fn queue_state(live: &Live, name: &str) -> Result<Option<QueueS
     }
 }
 
-/// Deletes a queue that has neither consumers nor messages. False if it has. (One that is not there counts as deleted.)
-pub(super) async fn delete_idle_queue(live: &Live, name: &str) -> Result<bool, DeclareError> {
+/// Deletes a queue that has no consumers, and if so told no messages. False if it has. (One that is not there counts as
+/// deleted.)
+pub(super) async fn delete_unread_queue(live: &Live, name: &str, if_empty: bool) -> Result<bool, DeclareError> {
     let channel = live.channel().await?;
     let options = QueueDeleteOptions {
         if_unused: true,
-        if_empty: true,
+        if_empty,
         nowait: false,
     };
     match channel.queue_delete(short(name)?, options).await {

@@ -289,10 +289,10 @@ impl Publisher {
             })
     }
 
-    pub(super) async fn delete_idle_queue(&self, name: &str) -> Result<bool, PublishError> {
+    pub(super) async fn delete_unread_queue(&self, name: &str, if_empty: bool) -> Result<bool, PublishError> {
         loop {
             let live = self.link.live().await.map_err(|_| PublishError::Closed)?;
-            match live.answered(declare::delete_idle_queue(&live, name)).await {
+            match live.answered(declare::delete_unread_queue(&live, name, if_empty)).await {
                 Ok(deleted) => return Ok(deleted),
                 Err(DeclareError::NameTooLong) => return Err(PublishError::NameTooLong),
                 Err(DeclareError::Broker(error)) => {

@@ -116,6 +116,31 @@ impl RpcClient {
         arguments: Map<String, Value>,
         context: &Map<String, Value>,
     ) -> Result<(), PublishError> {
+        let missing_queue = |bus: &Bus| bus.options().rabbit.kombu_missing_consumer_retry_timeout;
+        self.cast_within(missing_queue, target, method, arguments, context)
+            .await
+    }
+
+    /// As [`Self::cast`], to a server that may be gone: does not wait for its queue to come back.
+    pub async fn cast_if_served(
+        &self,
+        target: &Target,
+        method: &str,
+        arguments: Map<String, Value>,
+        context: &Map<String, Value>,
+    ) -> Result<(), PublishError> {
+        self.cast_within(|_| Duration::ZERO, target, method, arguments, context)
+            .await
+    }
+
+    async fn cast_within(
+        &self,
+        patience: impl Fn(&Bus) -> Duration,
+        target: &Target,
+        method: &str,
+        arguments: Map<String, Value>,
+        context: &Map<String, Value>,
+    ) -> Result<(), PublishError> {
         let note = self.note(MessageKind::Cast, target, method, &arguments);
         let Some(bus) = &self.bus else {
             note.end(Outcome::Imagined);
@@ -123,8 +148,11 @@ impl RpcClient {
         };
         let message = message(target, method, arguments);
         let frame = frame(bus, target, &finish(bus, message, context), None);
-        let patience = bus.options().rabbit.kombu_missing_consumer_retry_timeout;
-        let sent = bus.shared.publisher.publish_patiently(&frame, patience, None).await;
+        let sent = bus
+            .shared
+            .publisher
+            .publish_patiently(&frame, patience(bus), None)
+            .await;
         note.end(Outcome::of(&sent));
         sent
     }

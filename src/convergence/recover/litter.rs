@@ -3,8 +3,13 @@
 //! Each engine has two queues of its own, named after its id, which is new at every start. One that ends in peace takes
 //! them away (Python's does not); one that crashes leaves them, and nobody will ever read them again. Queues for fanouts
 //! and replies expire by themselves, and their names are not known to others.
+//!
+//! A queue may hold what was sent to an engine that was dead already: orders to stop what it no longer does. They are kept
+//! for a while, in case it lives and is only cut off from everything.
 
 use std::collections::HashSet;
+
+use chrono::TimeDelta;
 
 use super::Recovery;
 use super::counters::RecoveryCounters;
@@ -17,6 +22,9 @@ use crate::stack::services::Services;
 
 /// Engines of the past whose queues are looked for in one sweep.
 const ENGINES_AT_A_TIME: usize = 20;
+
+/// An engine that has not reported for so long does not come back for its messages.
+const GONE_FOR_GOOD: TimeDelta = TimeDelta::hours(1);
 
 /// A queue of an engine that is gone.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +53,8 @@ pub async fn remove_queue(bus: &Bus, queue: &LeftQueue) -> Result<bool, PublishE
     bus.delete_idle_queue(&queue.name).await
 }
 
-/// Engines with a row in the service table that have not reported for long.
-async fn gone(services: &Services) -> Result<Vec<String>, StackError> {
+/// Engines with a row in the service table that have not reported for their interval, and whether they are gone for good.
+async fn gone(services: &Services) -> Result<Vec<(String, bool)>, StackError> {
     let now = services.clock.utc_now();
     let rows = services.store.services_ever().await?;
     let lives = |engine_id: &str| {
@@ -57,7 +65,15 @@ async fn gone(services: &Services) -> Result<Vec<String>, StackError> {
     ids.sort_unstable();
     ids.dedup();
     ids.retain(|id| !lives(id));
-    Ok(ids)
+    let last_report = |id: &str| {
+        let of_engine = rows.iter().filter(|row| row.engine_id == id);
+        of_engine.filter_map(|row| row.updated_at.or(row.created_at)).max()
+    };
+    let with_verdict = |id: String| {
+        let is_for_good = last_report(&id).is_none_or(|moment| moment < now - GONE_FOR_GOOD);
+        (id, is_for_good)
+    };
+    Ok(ids.into_iter().map(with_verdict).collect())
 }
 
 /// The queues of an engine's own, as far as they are there.
@@ -80,13 +96,15 @@ pub async fn queues_of(bus: &Bus, engine_id: &str) -> Result<Vec<LeftQueue>, Sta
 impl Recovery {
     pub(super) async fn remove_litter(&mut self) -> Result<(), StackError> {
         let gone = gone(&self.engine.services).await?;
-        self.litter.cleared.retain(|id| gone.contains(id));
-        let unseen = gone.into_iter().filter(|id| !self.litter.cleared.contains(id));
-        let unseen: Vec<String> = unseen.take(ENGINES_AT_A_TIME).collect();
-        for engine_id in unseen {
+        self.litter
+            .cleared
+            .retain(|cleared| gone.iter().any(|(id, _)| id == cleared));
+        let unseen = gone.into_iter().filter(|(id, _)| !self.litter.cleared.contains(id));
+        let unseen: Vec<(String, bool)> = unseen.take(ENGINES_AT_A_TIME).collect();
+        for (engine_id, is_for_good) in unseen {
             let mut is_cleared = true;
             for queue in queues_of(&self.bus, &engine_id).await? {
-                if queue.can_go() && remove_queue(&self.bus, &queue).await? {
+                if self.remove(&queue, is_for_good).await? {
                     tracing::info!(queue = queue.name, "removed a queue of an engine that is gone");
                     RecoveryCounters::count(&self.counters.queues_removed);
                 } else {
@@ -99,5 +117,15 @@ impl Recovery {
             }
         }
         Ok(())
+    }
+
+    async fn remove(&self, queue: &LeftQueue, is_for_good: bool) -> Result<bool, StackError> {
+        if queue.consumers > 0 {
+            return Ok(false);
+        }
+        Ok(match is_for_good {
+            true => self.bus.delete_unread_queue(&queue.name).await?,
+            false => queue.can_go() && remove_queue(&self.bus, queue).await?,
+        })
     }
 }
