@@ -73,7 +73,24 @@ async fn acting_context(
     Ok(credentials::stored_context(services, &caller.request_id, stack).await?)
 }
 
+/// How often an update or a delete is tried again because somebody else has begun something with the stack at the same
+/// moment, such as a rollback.
+const ATTEMPTS: u32 = 5;
+
 pub async fn update_stack(engine: &Engine, call: Call) -> Result<Value, RequestError> {
+    let mut attempt = 1;
+    loop {
+        let (begun, stack) = begin_update(engine, &call).await?;
+        if begun || attempt == ATTEMPTS {
+            return Ok(stack.identifier().to_value());
+        }
+        tracing::info!(attempt, "the stack has moved on; updating it as it is now");
+        attempt += 1;
+    }
+}
+
+/// False if the stack has changed in the meantime.
+async fn begin_update(engine: &Engine, call: &Call) -> Result<(bool, Stack), RequestError> {
     let services = engine.services();
     let row = find::stack(
         services,
@@ -95,7 +112,7 @@ pub async fn update_stack(engine: &Engine, call: Call) -> Result<Value, RequestE
         return Err(RequestError::NotSupported(refusal.to_owned()));
     }
     stack.tags(services).await?;
-    let request = UpdateRequest::read(engine, &call, &stack).await?;
+    let request = UpdateRequest::read(engine, call, &stack).await?;
     let updated = request.validated(engine, &call.context, &stack).await?;
     refuse_what_no_row_holds(engine, &updated)?;
     renew_credentials(services, &call.context, &mut stack).await?;
@@ -113,14 +130,11 @@ pub async fn update_stack(engine: &Engine, call: Call) -> Result<Value, RequestE
     };
     let begun = engine.convergence.converge(&context, &mut stack, plan).await?;
     tracing::debug!(stack = stack.name(), begun, "update");
-    Ok(stack.identifier().to_value())
+    Ok((begun, stack))
 }
 
-/// How often a delete is tried again because somebody else has begun something with the stack at the same moment.
-const DELETE_ATTEMPTS: u32 = 5;
-
 pub async fn delete_stack(engine: &Engine, call: Call) -> Result<Value, RequestError> {
-    for attempt in 1..=DELETE_ATTEMPTS {
+    for attempt in 1..=ATTEMPTS {
         if begin_delete(engine, &call).await? {
             break;
         }

@@ -265,7 +265,7 @@ async fn a_rollback_brings_back_template_and_values() {
     site.close().await;
 }
 
-/// B16: of two updates in the same moment, one is the stack's.
+/// B16: of two updates in the same moment, both are begun, and one is the stack's.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_updates_at_once_end_as_one() {
     let site = Site::new("race", "").await;
@@ -300,6 +300,9 @@ async fn two_updates_at_once_end_as_one() {
     // Those of updates that were overtaken half-way are no stack's any more, and the sweep's.
     let of_stacks = "raw_template t JOIN stack s ON t.id IN (s.raw_template_id, s.prev_raw_template_id)";
     assert_eq!(site.count(of_stacks).await, 1);
+    // Whoever has asked and was told that it is well sees it done, also if somebody else came first.
+    let events = site.events(&stack).await;
+    assert_eq!(times(&events, "race UPDATE_IN_PROGRESS"), 20, "{events:#?}");
     site.close().await;
 }
 
