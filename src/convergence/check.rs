@@ -220,10 +220,7 @@ impl Convergence {
             CheckEnd::Replace => self.replace(context, request, stack, &mut subject).await,
             CheckEnd::Replaced(replacement_id) => self.go_on_with(context, request, stack, replacement_id).await,
             CheckEnd::Contended => self.contended(context, request, stack, &subject, template_before).await,
-            CheckEnd::Cancelled => {
-                self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
-                    .await
-            }
+            CheckEnd::Cancelled => self.cancelled(context, request, stack.id(), resource_id).await,
             CheckEnd::PassedOn => Ok(()),
             CheckEnd::HandedBack => self.send_again(context, request, stack).await,
             CheckEnd::Failed { .. } | CheckEnd::TimedOut => {
@@ -256,6 +253,32 @@ impl Convergence {
         }
         self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
             .await
+    }
+
+    /// Workers are told to stop so that another traversal can begin. An order that comes late stops what that one wants, and
+    /// nobody else would have it checked again.
+    async fn cancelled(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack_id: &str,
+        resource_id: i64,
+    ) -> Result<(), StackError> {
+        let latest = Stack::load(&self.services, stack_id, &Scope::Everyone, Deleted::Shown).await?;
+        match latest {
+            Some(latest) if latest.traversal() == request.traversal && latest.is_in_progress() => {
+                tracing::info!(
+                    resource_id,
+                    stack = latest.name(),
+                    "stopped by an order that came late; checking it again"
+                );
+                self.send_again(context, request, &latest).await
+            }
+            _ => {
+                self.retrigger_if_newer(context, &request.traversal, stack_id, resource_id)
+                    .await
+            }
+        }
     }
 
     /// The message is acknowledged by now, so an outage must not end this; telling again what was told is harmless.

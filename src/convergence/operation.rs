@@ -77,6 +77,9 @@ pub(super) const OUTAGE_PAUSE: Duration = Duration::from_secs(2);
 /// Why an action was aborted that its engine gave back.
 pub(super) const ENGINE_STOPPED: &str = "the engine was stopped";
 
+/// Why a resource failed whose worker was told to stop, by an engine of either kind.
+pub(super) const CANCELLED: &str = "user triggered cancel";
+
 /// The most that a retried action waits at random on top of its back-off.
 const RETRY_JITTER: Duration = Duration::from_secs(2);
 
@@ -388,7 +391,7 @@ impl Operation<'_> {
             Outcome::Aborted(abort) => {
                 let (cause, end) = match abort {
                     Abort::TimedOut => (self.timeout_text(action), CheckEnd::TimedOut),
-                    Abort::Cancelled => ("user triggered cancel".to_owned(), CheckEnd::Cancelled),
+                    Abort::Cancelled => (CANCELLED.to_owned(), CheckEnd::Cancelled),
                     Abort::EngineEnds => (ENGINE_STOPPED.to_owned(), CheckEnd::HandedBack),
                 };
                 (

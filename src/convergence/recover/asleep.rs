@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use chrono::NaiveDateTime;
 
 use crate::convergence::lock::went_down;
-use crate::convergence::operation::ENGINE_STOPPED;
+use crate::convergence::operation::{CANCELLED, ENGINE_STOPPED};
 use crate::convergence::picture::{Lost, Picture, Point};
 use crate::resource::state::{Action, Status};
 use crate::stack::node::{Node, Subject};
@@ -102,10 +102,12 @@ impl Picture {
         }
     }
 
-    /// Whether the resource failed in this traversal, by its own fault. (A check of a stack goes on past failures.)
+    /// Whether the resource failed in this traversal, by its own fault. (A check of a stack goes on past failures, and an
+    /// order to stop that comes late is not meant for what runs then.)
     fn failed_here(&self, row: &Resource, action: Action) -> bool {
         let reason = row.status_reason.as_deref().unwrap_or_default();
-        if self.action == Action::Check || reason == went_down(action) || reason.contains(ENGINE_STOPPED) {
+        let by_another = [ENGINE_STOPPED, CANCELLED].iter().any(|cause| reason.contains(cause));
+        if self.action == Action::Check || reason == went_down(action) || by_another {
             return false;
         }
         let Some(event) = self.events.of_resources.get(&row.name) else {

@@ -192,16 +192,18 @@ fn a_failure_that_the_stack_was_not_told_of_fails_it() {
 }
 
 #[test]
-fn what_its_engine_gave_back_goes_on() {
-    let mut given_back = row(1, "a", "CREATE", "FAILED");
-    given_back.status_reason = Some("CREATE aborted (the engine was stopped)".to_owned());
-    let mut picture = chain([given_back, row(2, "b", "INIT", "COMPLETE")], &[]);
-    picture.events.of_stack = Some(event(4, "CREATE", "IN_PROGRESS", EARLY));
-    picture
-        .events
-        .of_resources
-        .insert("a".to_owned(), event(5, "CREATE", "FAILED", EARLY));
-    assert_eq!(sent(&findings(&picture)), [Node::update(1)]);
+fn what_its_engine_gave_back_or_was_told_to_stop_goes_on() {
+    for cause in ["the engine was stopped", "user triggered cancel"] {
+        let mut given_back = row(1, "a", "CREATE", "FAILED");
+        given_back.status_reason = Some(format!("CREATE aborted ({cause})"));
+        let mut picture = chain([given_back, row(2, "b", "INIT", "COMPLETE")], &[]);
+        picture.events.of_stack = Some(event(4, "CREATE", "IN_PROGRESS", EARLY));
+        picture
+            .events
+            .of_resources
+            .insert("a".to_owned(), event(5, "CREATE", "FAILED", EARLY));
+        assert_eq!(sent(&findings(&picture)), [Node::update(1)]);
+    }
 }
 
 #[test]
