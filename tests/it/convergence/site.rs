@@ -41,6 +41,13 @@ pub struct Site {
     rpc: RpcClient,
 }
 
+/// Servers other than the lab's, as heat.conf names them.
+#[derive(Default)]
+pub struct Servers {
+    pub database: Option<String>,
+    pub broker: Option<String>,
+}
+
 #[derive(Clone)]
 pub struct Caller(RpcClient);
 
@@ -94,10 +101,19 @@ impl Resource {
 impl Site {
     /// `extra` is appended to heat.conf.
     pub async fn new(hint: &str, extra: &str) -> Self {
+        Self::among(hint, extra, Servers::default()).await
+    }
+
+    /// As `new`, where some of the servers are not the lab's.
+    pub async fn among(hint: &str, extra: &str, servers: Servers) -> Self {
         let lab = Lab::get();
         let (database, vhost) = (lab.fresh_database(hint), lab.fresh_vhost(hint));
-        let configuration = lab.write_heat_conf(&database, &vhost, extra);
-        let url = database.url().replace("mysql+pymysql:", "mysql:");
+        let database_url = servers.database.unwrap_or_else(|| database.url());
+        let transport_url = servers.broker.unwrap_or_else(|| vhost.transport_url());
+        let places =
+            format!("[database]\nconnection = {database_url}\n[DEFAULT]\ntransport_url = {transport_url}\n{extra}");
+        let configuration = lab.write_heat_conf(&database, &vhost, &places);
+        let url = database_url.replace("mysql+pymysql:", "mysql:");
         let pool = MySqlPoolOptions::new()
             .max_connections(2)
             .acquire_timeout(PATIENCE)
@@ -105,7 +121,7 @@ impl Site {
             .expect("the URL is good");
         let settings = Settings::load(&SettingsSources::default()).expect("the defaults are good");
         let mut options = Options::new(&settings.messaging);
-        options.transport.transport_url = vhost.transport_url().into();
+        options.transport.transport_url = transport_url.into();
         let bus = Bus::open(options, Clock::system()).expect("the options are good");
         Self {
             rpc: RpcClient::new(&bus),

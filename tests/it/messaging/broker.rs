@@ -77,10 +77,23 @@ impl OwnBroker {
         );
     }
 
+    pub fn host_and_port(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// As one of a list in a transport URL.
+    pub fn address(&self) -> String {
+        format!("guest:guest@{}", self.host_and_port())
+    }
+
+    pub fn transport_url(&self) -> String {
+        format!("rabbit://{}//", self.address())
+    }
+
     pub fn options(&self, query: &str) -> Options {
         let settings = Settings::load(&SettingsSources::default()).expect("the defaults are good");
         let mut options = Options::new(&settings.messaging);
-        options.transport.transport_url = format!("rabbit://guest:guest@127.0.0.1:{}//?{query}", self.port).into();
+        options.transport.transport_url = format!("{}?{query}", self.transport_url()).into();
         options
     }
 

@@ -1,6 +1,6 @@
 //! The wire against RabbitMQ and the real oslo.messaging.
 
-mod broker;
+pub mod broker;
 mod encryption;
 mod methods;
 mod outages;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::health::Says;
+use super::health::{NOTICED_WITHIN, Says};
 use super::{OUTAGE, Patient, busy, is_unharmed, live_through};
 use crate::convergence::linked::LinkedSite;
 use crate::convergence::site::{Site, eventually};
@@ -12,7 +12,7 @@ use crate::lab::Lab;
 use crate::link::{Link, Protocol, Weather};
 use crate::recovery::RESTLESS;
 
-const AWAY: Says = Says::Missing("the broker is away");
+const AWAY: Says = Says::Missing("the broker is away", NOTICED_WITHIN);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_is_away_for_a_while() {
@@ -78,7 +78,7 @@ async fn a_broker_without_memory() {
     live_through(
         &linked.site,
         &engine,
-        Says::Missing("the broker takes no messages"),
+        Says::Missing("the broker takes no messages", NOTICED_WITHIN),
         || async {
             linked.broker.block(true);
             tokio::time::sleep(OUTAGE).await;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::health::Says;
+use super::health::{NOTICED_WITHIN, Says};
 use super::{OUTAGE, Patient, is_unharmed, live_through};
 use crate::convergence::linked::LinkedSite;
 use crate::convergence::site::eventually;
@@ -11,7 +11,7 @@ use crate::link::{Strike, Weather};
 
 const MOMENT: Duration = Duration::from_millis(300);
 
-const AWAY: Says = Says::Missing("the database does not answer");
+const AWAY: Says = Says::Missing("the database does not answer", NOTICED_WITHIN);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_refuses_connections_for_a_while() {

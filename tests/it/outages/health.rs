@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::metrics::reasons;
 
 /// From the begin of an outage to the first word of it, and from its end to the last.
-const NOTICED_WITHIN: Duration = Duration::from_secs(5);
+pub const NOTICED_WITHIN: Duration = Duration::from_secs(5);
 const READY_WITHIN: Duration = Duration::from_secs(8);
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -16,8 +16,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What it is to say.
 #[derive(Clone, Copy, Debug)]
 pub enum Says {
-    /// That this is missing.
-    Missing(&'static str),
+    /// That this is missing, in time.
+    Missing(&'static str, Duration),
     /// Nothing, since the engine can work all the time.
     Ready,
     /// One or the other: things come and go.
@@ -74,13 +74,13 @@ impl Watched {
         match says {
             Says::Either => {}
             Says::Ready => assert!(self.0.iter().all(|word| word.status == 200), "{told:#?}"),
-            Says::Missing(what) => {
+            Says::Missing(what, within) => {
                 let first = self
                     .0
                     .iter()
                     .find(|word| word.status == 503 && word.reasons.contains(what));
                 let first = first.unwrap_or_else(|| panic!("it never says {what:?}: {told:#?}"));
-                assert!(first.at <= began + NOTICED_WITHIN, "too late: {told:#?}");
+                assert!(first.at <= began + within, "too late: {told:#?}");
             }
         }
         let last = self.0.iter().rfind(|word| word.status != 200);

@@ -4,6 +4,8 @@
 mod broker;
 mod database;
 mod health;
+mod mariadb;
+mod servers;
 
 use std::time::{Duration, Instant};
 
