@@ -19,7 +19,7 @@ async fn failed_release_of_a_lock() {
     let stack = site.create_pair("release", 3).await;
     site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
     linked.database.weather(Weather::Cut);
-    tokio::time::sleep(Duration::from_secs(10)).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
     assert_eq!(site.resource(&stack, "a").await.state(), "CREATE_IN_PROGRESS");
     linked.database.weather(Weather::Fair);
     site.until_tidy(&stack, "CREATE_COMPLETE").await;

@@ -24,12 +24,14 @@ async fn site_on(hint: &str, database: &OwnDatabase, extra: &str) -> Site {
     Site::among(hint, extra, servers).await
 }
 
+/// Messages have to wait for their turn, so that the broker has some at any moment; the sweep finds what gets lost.
 async fn site_by(hint: &str, transport_url: String) -> Site {
+    let extra = format!("{RESTLESS}\nmax_concurrent_checks = 4");
     let servers = Servers {
         database: None,
         broker: Some(transport_url),
     };
-    Site::among(hint, RESTLESS, servers).await
+    Site::among(hint, &extra, servers).await
 }
 
 async fn own_connection(database: &OwnDatabase) -> MySqlConnection {
