@@ -26,6 +26,24 @@ def fan_in(count):
     return template(dict(fan, last=test_resource(depends_on=list(fan))))
 
 
+def fan_out(count):
+    fan = template({'r%d' % number: test_resource(depends_on='first') for number in range(count)})
+    fan['resources']['first'] = test_resource()
+    return fan
+
+
+def placeholders(count):
+    return template({'r%d' % number: {'type': 'OS::Heat::None'} for number in range(count)})
+
+
+def slow(count, seconds):
+    """Resources that are all waited for at the same time."""
+    waiting = flat(count)
+    for resource in waiting['resources'].values():
+        resource['properties']['action_wait_secs'] = {'create': seconds}
+    return waiting
+
+
 def small():
     return template(
         {'none': {'type': 'OS::Heat::None'}, 'random': {'type': 'OS::Heat::RandomString'}, 'a': test_resource(),
@@ -34,10 +52,14 @@ def small():
 
 
 CASES = {
+    'flat-10': (flat(10), 1),
+    'none-100': (placeholders(100), 1),
     'flat-100': (flat(100), 1),
     'chain-50': (chain(50), 1),
     'fanin-200': (fan_in(200), 1),
     'concurrent-20': (small(), 20),
+    'fanout-400': (fan_out(400), 1),
+    'slow-1000': (slow(1000, 30), 1),
     'flat-500': (flat(500), 1),
     'flat-1000': (flat(1000), 1),
     'flat-2000': (flat(2000), 1),

@@ -12,6 +12,7 @@ import requests
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / 'lab'))
 
+import beside  # noqa: E402
 import cases  # noqa: E402
 import meter  # noqa: E402
 import rig as lab  # noqa: E402
@@ -31,6 +32,8 @@ def arguments():
     parser.add_argument('--workers', type=int, default=1)
     parser.add_argument('--repeat', type=int, default=1, help='the table shows medians')
     parser.add_argument('--per-resource', action='store_true', help='also what one resource costs, against the first case')
+    parser.add_argument('--beside', action='store_true',
+                        help='show instead what a stack of five resources waits for that lives beside one of the case')
     parser.add_argument('--statements', action='store_true',
                         help='list the statements instead, from the general log of the whole server')
     return parser.parse_args()
@@ -50,9 +53,9 @@ class Engine:
         answer.raise_for_status()
         return answer
 
-    def cycle(self, template, count):
+    def cycle(self, template, count, name='bench'):
         """Creates, updates and deletes; yields each operation with a function that does it and waits for its end."""
-        names = ['bench-%d' % number for number in range(count)]
+        names = ['%s-%d' % (name, number) for number in range(count)]
         ids = {}
 
         def create(name):
@@ -182,6 +185,8 @@ def main():
         engine.measured(cases.flat(10), 1)                      # caches, connections, imports
     if options.statements:
         return list_statements(engines, names)
+    if options.beside:
+        return print('\n'.join(beside.table(engines, names)))
     results, failures = measure(engines, names, options.repeat)
     print('%d worker(s) of each kind; in brackets how many times less than %s; %d repetition(s); idle (PSS): %s; logs in %s\n'
           % (options.workers, kinds[0], options.repeat, ', '.join(idle), directory))
