@@ -6,11 +6,21 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use serde_json::json;
 
 use super::courier::{Courier, Manners};
 use super::remains::Remains;
 use super::site::{Site, Stack, eventually};
-use super::templates::{knot, web};
+use super::templates::{knot, of_every_type, web};
+use crate::cloud::caller;
+use crate::lab::Lab;
+
+/// As a broker does on a good day.
+const ONCE: Manners = Manners {
+    copies: 1,
+    longest_delay: Duration::ZERO,
+    seed: 0,
+};
 
 struct Step {
     remains: Remains,
@@ -69,17 +79,12 @@ async fn after(site: &Site, stack: &Stack, courier: &Courier, state: &str) -> St
 
 #[tokio::test(flavor = "multi_thread")]
 async fn twice_late_and_out_of_order_is_as_good_as_once() {
-    let once = Manners {
-        copies: 1,
-        longest_delay: Duration::ZERO,
-        seed: 0,
-    };
     let twice = Manners {
         copies: 2,
         longest_delay: Duration::from_millis(400),
         seed: 20_270_131,
     };
-    let (undisturbed, disturbed) = tokio::join!(live_through("once", once), live_through("twice", twice));
+    let (undisturbed, disturbed) = tokio::join!(live_through("once", ONCE), live_through("twice", twice));
     for (expected, found) in undisturbed.iter().zip(&disturbed) {
         assert_eq!(expected.remains, found.remains);
         assert_eq!(expected.templates, found.templates);
@@ -98,6 +103,39 @@ async fn twice_late_and_out_of_order_is_as_good_as_once() {
         let replaced = ["right", "chain2"].contains(&name.as_str());
         assert_eq!(created.identities[name] != *identity, replaced, "{name}");
     }
+}
+
+/// What is left after each part of the life of a stack that has every type; it is the administrator's.
+async fn live_as_every_type(hint: &str, manners: Manners) -> [Remains; 3] {
+    let site = Site::new(hint, "").await;
+    let _engine = site.engine().await;
+    let courier = Courier::start(&site.vhost, manners).await;
+    let keystone = &Lab::get().keystone.url;
+    let admin = caller("admin", keystone).to_wire();
+    let stack = site.create_as_admin("types", of_every_type(1), keystone).await;
+    let created = after(&site, &stack, &courier, "CREATE_COMPLETE").await;
+    let wanted = stack.update_arguments(of_every_type(2), json!({}));
+    let asked = site.caller().try_call_as(&admin, "update_stack", wanted).await;
+    asked.expect("the update begins");
+    let updated = after(&site, &stack, &courier, "UPDATE_COMPLETE").await;
+    site.delete_as_admin(&stack, keystone).await;
+    let deleted = after(&site, &stack, &courier, "gone").await;
+    site.close().await;
+    [created, updated, deleted].map(|step| step.remains)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_type_minds_messages_that_come_twice() {
+    let twice = Manners {
+        copies: 2,
+        longest_delay: Duration::from_millis(300),
+        seed: 20_270_201,
+    };
+    let (undisturbed, disturbed) = tokio::join!(
+        live_as_every_type("typesonce", ONCE),
+        live_as_every_type("typestwice", twice)
+    );
+    assert_eq!(undisturbed, disturbed);
 }
 
 /// A stack that is given no peace: updates and cancels come when they like.

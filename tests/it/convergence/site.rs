@@ -13,6 +13,7 @@ use heat_engine::settings::{Settings, SettingsSources};
 use serde_json::{Map, Value, json};
 use sqlx::mysql::MySqlPoolOptions;
 use sqlx::{MySqlPool, Row};
+use tokio::task::JoinHandle;
 
 use crate::cloud::caller;
 use crate::lab::{Lab, TestDatabase, TestVhost};
@@ -27,7 +28,8 @@ pub const PATIENCE: Duration = Duration::from_secs(120);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A user's context as heat-api sends it, with a token of Keystone's; the same for all tests of a run.
-fn demo() -> &'static Map<String, Value> {
+/// The context of a user like any other.
+pub fn demo() -> &'static Map<String, Value> {
     static DEMO: OnceLock<Map<String, Value>> = OnceLock::new();
     DEMO.get_or_init(|| caller("demo", &Lab::get().keystone.url).to_wire())
 }
@@ -261,9 +263,14 @@ impl Site {
 
     pub async fn delete_as_admin(&self, stack: &Stack, keystone_url: &str) {
         let admin = caller("admin", keystone_url).to_wire();
-        let arguments = stack.delete_arguments();
-        let deleted = self.caller().try_call_as(&admin, "delete_stack", arguments).await;
-        deleted.expect("the stack is deleted");
+        let deleted = self.ask_to_delete(stack, &admin).await;
+        deleted.expect("no panic").expect("the stack is deleted");
+    }
+
+    /// The answer may be lost with the engine.
+    pub fn ask_to_delete(&self, stack: &Stack, owner: &Map<String, Value>) -> JoinHandle<Result<Value, CallError>> {
+        let (caller, arguments, owner) = (self.caller(), stack.delete_arguments(), owner.clone());
+        tokio::spawn(async move { caller.try_call_as(&owner, "delete_stack", arguments).await })
     }
 
     /// A message that nobody answers.
@@ -499,6 +506,12 @@ impl Site {
 }
 
 impl Stack {
+    /// As its owner names it.
+    pub fn in_project(mut self, project_id: &Value) -> Self {
+        self.identity["tenant"] = project_id.clone();
+        self
+    }
+
     pub fn delete_arguments(&self) -> Value {
         json!({"stack_identity": self.identity})
     }

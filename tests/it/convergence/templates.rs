@@ -1,5 +1,8 @@
 //! Templates of resources that need no service.
 
+use std::collections::BTreeSet;
+
+use heat_engine::plugins::TYPES;
 use serde_json::{Map, Value, json};
 
 pub fn template(resources: Value) -> Value {
@@ -15,6 +18,34 @@ pub fn test_after(properties: Value, required: &[&str]) -> Value {
     let mut resource = test(properties);
     resource["depends_on"] = required.into();
     resource
+}
+
+/// A resource of each type that the engine makes itself. Another round updates some of them and replaces others.
+pub fn of_every_type(round: u32) -> Value {
+    let text = round.to_string();
+    template(json!({
+        "delay": {"type": "OS::Heat::Delay", "properties": {"min_wait": 0.01 * f64::from(round)}},
+        "none": {"type": "OS::Heat::None", "properties": {"of": text}},
+        "random": {"type": "OS::Heat::RandomString", "properties": {"length": 8 + round}, "depends_on": ["delay", "none"]},
+        "test": test(json!({"value": text})),
+        "value": {"type": "OS::Heat::Value", "properties": {"type": "string", "value": {"get_attr": ["test", "output"]}}},
+        "project": {"type": "OS::Keystone::Project", "properties": {"description": text}},
+        "user": {"type": "OS::Keystone::User", "properties": {
+            "description": text,
+            "roles": [{"role": "member", "project": {"get_resource": "project"}}],
+        }},
+    }))
+}
+
+/// A type that nobody tries is a type that nobody knows.
+#[test]
+fn every_type_is_tried() {
+    let Value::Object(resources) = of_every_type(1)["resources"].take() else {
+        panic!("resources are a map");
+    };
+    let tried = resources.values().filter_map(|resource| resource["type"].as_str());
+    let there_are = TYPES.iter().map(|there_is| there_is.name);
+    assert_eq!(tried.collect::<BTreeSet<_>>(), there_are.collect::<BTreeSet<_>>());
 }
 
 /// `count` independent resources, `r0` and so on.

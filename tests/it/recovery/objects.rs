@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::RESTLESS;
 use super::steps::{every, kill};
-use crate::convergence::site::{Engine, Site, eventually};
+use crate::cloud::caller;
+use crate::convergence::site::{Engine, Site, Stack, eventually};
 use crate::convergence::templates::template;
 use crate::fault_proxy::{Fate, FaultProxy};
 use crate::lab::Lab;
@@ -85,6 +87,101 @@ async fn dies_at_each_request(hint: &str, fate: Fate, first: usize) {
     }
     drop(engine);
     site.close().await;
+}
+
+/// Whether Keystone has the trust of the stack's credentials.
+fn trust_of(site: &Site, stack: &Stack) -> Trust {
+    let columns = format!(
+        "SELECT c.trust_id, c.decrypt_method FROM user_creds c JOIN stack s ON s.user_creds_id = c.id WHERE s.id = '{}'",
+        stack.id
+    );
+    let row = site.database.sql(&columns).remove(0);
+    Trust {
+        encrypted: row[0].clone(),
+        method: row[1].clone(),
+    }
+}
+
+struct Trust {
+    encrypted: String,
+    method: String,
+}
+
+impl Trust {
+    fn is_there(&self) -> bool {
+        const CODE: &str = r#"
+import json, sys
+from heat.common import crypt
+from keystoneauth1 import session
+from keystoneauth1.identity import v3
+url, password, method, encrypted, key = sys.argv[1:]
+trust = crypt.decrypt(method, encrypted, key)
+s = session.Session(auth=v3.Password(auth_url=url + '/v3', username='admin', password=password, project_name='admin',
+                                     user_domain_id='default', project_domain_id='default'))
+print(json.dumps(s.get(url + '/v3/OS-TRUST/trusts/' + trust, raise_exc=False).status_code))
+"#;
+        let keystone = &Lab::get().keystone;
+        let arguments = [
+            &keystone.url,
+            &keystone.admin_password,
+            &self.method,
+            &self.encrypted,
+            &Lab::get().auth_encryption_key,
+        ];
+        let status = Lab::get().python_json(CODE, &arguments.map(String::as_str));
+        match status.as_u64() {
+            Some(200) => true,
+            Some(404) => false,
+            _ => panic!("Keystone answers {status}"),
+        }
+    }
+}
+
+/// The requests of a delete are those that remove the objects, and then the stack's trust.
+async fn dies_at_each_request_of_a_delete(hint: &str, fate: Fate, first: usize) {
+    let proxy = FaultProxy::start(&Lab::get().keystone.url).await;
+    let keystone = format!("{RESTLESS}\n[clients_keystone]\nauth_uri = {}", proxy.url);
+    let site = Site::new(hint, &keystone).await;
+    let mut engine = site.engine().await;
+    for number in (first..).step_by(every(3)) {
+        let name = format!("{hint}{}x{number}", std::process::id());
+        let stack = site.create_as_admin(&name, identities("made"), &proxy.url).await;
+        site.until_settled(&stack, "CREATE_COMPLETE").await;
+        let trust = trust_of(&site, &stack);
+        assert!(trust.is_there());
+        let owner = caller("admin", &proxy.url).to_wire();
+        let struck = kill_at(&proxy, number, fate.clone(), &engine);
+        let asking = site.ask_to_delete(&stack, &owner);
+        eventually("the engine dies, or the stack is gone", || async {
+            struck() || site.state(&stack).await == "gone"
+        })
+        .await;
+        asking.abort();
+        proxy.rule(|_| Fate::Pass);
+        let was_struck = struck();
+        if was_struck {
+            engine.wait().await;
+            engine = site.engine().await;
+        }
+        site.until_settled(&stack, "gone").await;
+        let place = format!("{hint}, request {number}");
+        assert_eq!(made(&name), Vec::<String>::new(), "{place}");
+        eventually("the trust goes", || async { !trust.is_there() }).await;
+        site.nothing_is_leaked(&stack).await;
+        if !was_struck {
+            break;
+        }
+    }
+    drop(engine);
+    site.close().await;
+}
+
+#[rstest]
+#[case::before("unmadebefore", Fate::Lose, 0)]
+#[case::after("unmadeafter", Fate::LoseAnswer, 1)]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_dies_at_each_request_of_a_delete(#[case] hint: &str, #[case] fate: Fate, #[case] first: usize) {
+    dies_at_each_request_of_a_delete(hint, fate, first).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

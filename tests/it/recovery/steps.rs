@@ -8,16 +8,19 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use rstest::rstest;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::RESTLESS;
+use crate::cloud::caller;
 use crate::convergence::linked::LinkedSite;
 use crate::convergence::remains::Remains;
-use crate::convergence::site::{Engine, Site, Stack, create_arguments, eventually};
-use crate::convergence::templates::{template, test};
+use crate::convergence::site::{Engine, Site, Stack, create_arguments, demo, eventually};
+use crate::convergence::templates::{of_every_type, template, test};
+use crate::lab::Lab;
 use crate::link::Strike;
 
 const STRIDE: usize = 7;
+const STRIDE_OF_TYPES: usize = 19;
 /// Without a message and without a statement for so long, nothing goes on.
 const QUIET: Duration = Duration::from_millis(300);
 
@@ -48,37 +51,59 @@ fn wanted(round: u32) -> Value {
     template(resources)
 }
 
-/// A site whose engine's steps are counted.
-struct Course(LinkedSite);
+/// A site whose engine's steps are counted, and the life of the stacks in it.
+struct Course {
+    linked: LinkedSite,
+    wanted: fn(u32) -> Value,
+    /// The context of whoever asks.
+    owner: Map<String, Value>,
+}
 
 impl Deref for Course {
     type Target = LinkedSite;
 
     fn deref(&self) -> &LinkedSite {
-        &self.0
+        &self.linked
     }
 }
 
 impl Course {
     async fn lay(hint: &str, extra: &str) -> Self {
-        Self(LinkedSite::new(hint, extra).await)
+        Self {
+            linked: LinkedSite::new(hint, extra).await,
+            wanted,
+            owner: demo().clone(),
+        }
+    }
+
+    /// Of stacks of all types; some of them are the administrator's business.
+    async fn lay_for_every_type(hint: &str) -> Self {
+        Self {
+            linked: LinkedSite::new(hint, "").await,
+            wanted: of_every_type,
+            owner: caller("admin", &Lab::get().keystone.url).to_wire(),
+        }
+    }
+
+    async fn find(&self, name: &str) -> Option<Stack> {
+        Some(self.site.find(name).await?.in_project(&self.owner["project_id"]))
     }
 
     /// Asks for the next thing in a stack's life. The answer may be lost, and does not matter.
     async fn ask(&self, what: &str, name: &str) -> tokio::task::JoinHandle<()> {
-        let stack = self.site.find(name).await;
+        let stack = self.find(name).await;
         let (method, arguments) = match (what, stack) {
-            ("update", Some(stack)) => ("update_stack", stack.update_arguments(wanted(2), json!({}))),
+            ("update", Some(stack)) => ("update_stack", stack.update_arguments((self.wanted)(2), json!({}))),
             ("delete", Some(stack)) => ("delete_stack", stack.delete_arguments()),
-            _ => ("create_stack", create_arguments(name, wanted(1), json!({}))),
+            _ => ("create_stack", create_arguments(name, (self.wanted)(1), json!({}))),
         };
-        let caller = self.site.caller();
-        tokio::spawn(async move { drop(caller.try_call(method, arguments).await) })
+        let (caller, owner) = (self.site.caller(), self.owner.clone());
+        tokio::spawn(async move { drop(caller.try_call_as(&owner, method, arguments).await) })
     }
 
     async fn until(&self, name: &str, state: &str) -> Stack {
-        eventually("the stack is there", || async { self.site.find(name).await.is_some() }).await;
-        let stack = self.site.find(name).await.expect("it was there");
+        eventually("the stack is there", || async { self.find(name).await.is_some() }).await;
+        let stack = self.find(name).await.expect("it was there");
         self.site.until_settled(&stack, state).await;
         stack
     }
@@ -110,10 +135,24 @@ async fn undisturbed(course: &Course) -> Vec<(Remains, usize)> {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_step_fails_once(#[case] number: usize, #[case] strike: Strike) {
     let course = Course::lay(&format!("fails{number}"), "").await;
+    fail_each_step(course, number, strike, STRIDE).await;
+}
+
+#[rstest]
+#[case::before(0, Strike::Before)]
+#[case::after(5, Strike::After)]
+#[case::deadlock(10, Strike::Refuse(1213))]
+#[tokio::test(flavor = "multi_thread")]
+async fn each_step_of_every_type_fails_once(#[case] number: usize, #[case] strike: Strike) {
+    let course = Course::lay_for_every_type(&format!("types{number}")).await;
+    fail_each_step(course, number, strike, STRIDE_OF_TYPES).await;
+}
+
+async fn fail_each_step(course: Course, number: usize, strike: Strike, stride: usize) {
     let _engine = course.engine().await;
     let expected = undisturbed(&course).await;
     let most = expected.iter().map(|(_, steps)| *steps).max().unwrap_or(0);
-    for step in (number..most).step_by(every(STRIDE)) {
+    for step in (number..most).step_by(every(stride)) {
         let name = format!("step{step}");
         for ((what, state), (expected, steps)) in LIFE.into_iter().zip(&expected) {
             course.steps.arm((step < *steps).then_some((step, strike)), || {});
@@ -127,7 +166,7 @@ async fn each_step_fails_once(#[case] number: usize, #[case] strike: Strike) {
         }
     }
     nothing_is_left(&course.site).await;
-    course.0.site.close().await;
+    course.linked.site.close().await;
 }
 
 async fn nothing_is_left(site: &Site) {
@@ -162,7 +201,7 @@ async fn an_engine_dies_at_each_step(
         engine = live_with_a_death(&course, engine, &name, deadly, (step, strike)).await;
     }
     drop(engine);
-    course.0.site.close().await;
+    course.linked.site.close().await;
 }
 
 async fn live_with_a_death(
