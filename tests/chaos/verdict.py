@@ -15,9 +15,10 @@ TIME_TO_TIDY = 90
 # Whoever asks the database meanwhile waits for it no longer.
 LONGEST_OUTAGE = 120
 
+QUEUES = 'queues of dead engines'
 # Found in the end, it is an engine's fault that lives: nothing of it may stay while one of ours does.
 LEFT = ('asleep', 'users who did not come to the end', 'locks of dead engines', 'sync points left', 'rows of stacks that are gone',
-        'credentials without a stack', 'templates without an owner', 'queues of dead engines')
+        'credentials without a stack', 'templates without an owner', QUEUES)
 # Somebody's doing, who may have been a Python engine.
 DONE = ('made twice', 'leaked', 'robbed', 'not as wanted', 'ended by themselves', 'panics')
 
@@ -59,16 +60,20 @@ class Verdict:
             time.sleep(0.5)
         settled = time.monotonic() - began
         end = time.monotonic() + TIME_TO_TIDY
-        while self.ours and time.monotonic() < end and any(self.left().values()):
+        while self.ours and time.monotonic() < end and any(found for key, found in self.left().items() if key != QUEUES):
             time.sleep(1)
         return settled
 
     def let_an_hour_pass(self):
-        """Credentials and templates are stored before the stack that they are for; what nobody has after an hour goes."""
+        """Credentials and templates are stored before the stack that they are for; what nobody has after an hour goes. So do
+        messages for an engine that is gone."""
         for table in ('user_creds', 'raw_template'):
             self.rows('UPDATE %s SET created_at = created_at - INTERVAL 2 HOUR' % table)
+        living = self.living()
+        self.rows('UPDATE service SET updated_at = COALESCE(updated_at, created_at) - INTERVAL 2 HOUR WHERE engine_id NOT IN (%s)'
+                  % ', '.join(['%s'] * len(living)), *living)
         end = time.monotonic() + TIME_TO_TIDY
-        while self.ours and time.monotonic() < end and any(self.unowned().values()):
+        while self.ours and time.monotonic() < end and (any(self.unowned().values()) or self.queues(living)):
             time.sleep(1)
 
     def in_progress(self):
@@ -123,7 +128,7 @@ class Verdict:
         found['rows of stacks that are gone'] = self.rows(
             'SELECT s.name AS stack, r.name AS resource, r.action, r.status FROM resource r LEFT JOIN stack s ON s.id = r.stack_id '
             'WHERE s.id IS NULL OR s.deleted_at IS NOT NULL')
-        found['queues of dead engines'] = self.queues(living)
+        found[QUEUES] = self.queues(living)
         return found
 
     def unowned(self):
@@ -141,7 +146,7 @@ class Verdict:
         newest = {}
         for row in self.rows('SELECT engine_id, host FROM service ORDER BY created_at, id'):
             newest[row['host']] = row['engine_id']
-        return {newest.get(engine.host) for engine in self.engines if engine.process is not None}
+        return {newest[engine.host] for engine in self.engines if engine.process is not None and engine.host in newest}
 
     def queues(self, living):
         """Queues that engines of the past left, of those whose id is known: of one that died before it had reported for the
