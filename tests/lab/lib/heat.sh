@@ -1,10 +1,13 @@
 # heat.conf, the database's schema, heat-api and heat-api-cfn. The engines are in `engine`.
 # shellcheck shell=bash
 
-start_heat_apis() {
+configure_heat() {
   mkdir -p "$LAB_ETC/heat"
   cp -r "$LAB_VENV/etc/heat/." "$LAB_ETC/heat/"
   write_heat_configuration "$LAB_HEAT_CONF"
+}
+
+start_heat_apis() {
   say "Heat: db_sync"
   "$LAB_VENV/bin/heat-manage" --config-file "$LAB_HEAT_CONF" db_sync >>"$LAB_LOGS/heat-manage.log" 2>&1
   start_heat_wsgi heat-api heat_api "$LAB_HEAT_API_PORT" 2
