@@ -392,9 +392,11 @@ impl Inner {
 
     /// Whether a commit without an answer was made. Nothing may come of it afterwards.
     async fn was_made(&self, probes: &[Probe], talk_of_commit: &Talk) -> Result<bool, StoreError> {
-        talk_of_commit.end(&self.pool).await?;
+        // Whoever waits for a connection waits patiently, and whoever asks for one beside the pool does not.
         let mut connection = self.pool.acquire().await?;
         let talk = Talk::new(connection.thread());
+        self.attend(&talk, talk_of_commit.end_over(&mut connection)).await?;
+        talk.next_statement();
         for probe in probes {
             let is_found = self.attend(&talk, probe.finds_our_write(&mut connection)).await?;
             if is_found {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sqlx::mysql::{MySqlConnectOptions, MySqlConnection};
 use sqlx::{AssertSqlSafe, Connection, Row};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use super::error::StoreError;
 use super::pool::out_of_time;
@@ -81,22 +81,33 @@ impl ServerThread {
     /// Sees to it that the server has done with this connection: what is under way on it ends, or is rolled back, and
     /// what is still on its way to the server comes too late.
     pub async fn end(&self, options: &MySqlConnectOptions) -> Result<(), StoreError> {
-        let deadline = Instant::now() + ENDING;
         let ending = async {
             let mut connection = MySqlConnection::connect_with(options).await?;
-            while matches!(self.ask(&mut connection).await?, Standing::AtWork | Standing::Idle) {
-                let kill = format!("KILL CONNECTION {}", self.id);
-                if let Err(error) = sqlx::raw_sql(AssertSqlSafe(kill)).execute(&mut connection).await {
-                    // It may have gone in this moment.
-                    tracing::debug!(%error, "a connection was not ended");
-                }
-                tokio::time::sleep(LOOK_AGAIN).await;
-            }
+            self.end_over(&mut connection).await?;
             let _ = connection.close().await;
             Ok(())
         };
-        let answer = timeout_at(deadline, ending).await;
+        let answer = timeout(ANSWER_WITHIN + ENDING, ending).await;
         answer.unwrap_or_else(|_| Err(out_of_time("the database does not end a connection")))
+    }
+
+    /// As [`Self::end`], over a connection that there is.
+    pub async fn end_over(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
+        let deadline = Instant::now() + ENDING;
+        while matches!(self.ask(connection).await?, Standing::AtWork | Standing::Idle) {
+            if Instant::now() > deadline {
+                return Err(out_of_time("the database does not end a connection"));
+            }
+            let kill = format!("KILL CONNECTION {}", self.id);
+            match sqlx::raw_sql(AssertSqlSafe(kill)).execute(&mut *connection).await {
+                Ok(_) => {}
+                // It may have gone in this moment.
+                Err(sqlx::Error::Database(error)) => tracing::debug!(%error, "a connection was not ended"),
+                Err(error) => return Err(error.into()),
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+        Ok(())
     }
 
     async fn ask(&self, connection: &mut MySqlConnection) -> Result<Standing, StoreError> {

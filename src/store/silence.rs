@@ -21,6 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use sqlx::mysql::MySqlConnection;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
@@ -61,6 +62,14 @@ impl Talk {
     pub async fn end(&self, pool: &Pool) -> Result<(), StoreError> {
         match &self.thread {
             Some(thread) => thread.end(pool.connect_options()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Self::end`], over a connection that there is.
+    pub async fn end_over(&self, connection: &mut MySqlConnection) -> Result<(), StoreError> {
+        match &self.thread {
+            Some(thread) => thread.end_over(connection).await,
             None => Ok(()),
         }
     }

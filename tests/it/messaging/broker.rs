@@ -19,10 +19,17 @@ pub struct OwnBroker {
 
 impl OwnBroker {
     pub fn start() -> Self {
+        let mut broker = Self::prepare();
+        broker.run();
+        broker
+    }
+
+    /// One that does not run yet.
+    pub fn prepare() -> Self {
         let port = free_port();
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("broker_{port}"));
         std::fs::create_dir_all(&directory).unwrap();
-        let mut broker = Self {
+        let broker = Self {
             directory,
             port,
             ports_of_erlang: (free_port(), free_port()),
@@ -36,7 +43,6 @@ impl OwnBroker {
         for (file, text) in [("plugins", "[]."), ("env.conf", ""), ("advanced.config", "[].")] {
             std::fs::write(broker.directory.join(file), text).unwrap();
         }
-        broker.run();
         broker
     }
 

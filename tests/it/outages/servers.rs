@@ -168,16 +168,17 @@ async fn a_broker_that_runs_out_of_memory() {
     site.close().await;
 }
 
-/// Two brokers that know nothing of each other: what the first held is lost with it, and the second has no queue yet.
+/// Two brokers that know nothing of each other: what the first held is lost with it, and the second has no queue yet. It
+/// comes when everybody is with the first, since they would not find together otherwise.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broker_that_stops_for_good_beside_another() {
-    let (mut first, second) = tokio::task::block_in_place(|| {
-        let other = std::thread::spawn(OwnBroker::start);
-        (OwnBroker::start(), other.join().expect("a broker"))
-    });
+    let mut first = tokio::task::block_in_place(OwnBroker::start);
+    let mut second = OwnBroker::prepare();
     let both = format!("rabbit://{},{}//", first.address(), second.address());
     let site = site_by("own_failover", both).await;
     let engine = Patient::with(&site, &[]).await;
+    site.call("list_stacks", serde_json::json!({})).await;
+    tokio::task::block_in_place(|| second.run());
     live_through(&site, &engine, Says::Either, || async {
         tokio::task::block_in_place(|| first.stop());
     })
