@@ -94,9 +94,11 @@ async fn a_database_without_a_connection_left() {
 async fn a_link_to_the_database_that_stalls() {
     let linked = LinkedSite::new("db_stall", "").await;
     let engine = Patient::on(&linked).await;
-    live_through(&linked.site, &engine, AWAY, || async {
+    // Nobody says that anything is wrong: a look must have begun, and have waited for its answer.
+    let unheard = Says::Missing("the database does not answer", NOTICED_WITHIN + MOMENT * 10);
+    live_through(&linked.site, &engine, unheard, || async {
         linked.database.weather(Weather::Stalled);
-        tokio::time::sleep(OUTAGE).await;
+        tokio::time::sleep(OUTAGE + MOMENT * 10).await;
         linked.database.weather(Weather::Fair);
     })
     .await;
