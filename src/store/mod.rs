@@ -96,7 +96,7 @@ pub use retry::RetryLimits;
 pub use schema::{Schema, Table};
 pub use service::{NewService, Service};
 pub use session::Session;
-pub use stack::{Deleted, LoadedStack, NewStack, Scope, Stack, StackChanges, StackCreation, StackStatus};
+pub use stack::{Deleted, NewStack, Scope, Stack, StackChanges, StackCreation};
 pub use stack_list::StackQuery;
 pub use stack_lock::StackLock;
 pub use swap::Swap;

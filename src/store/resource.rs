@@ -6,7 +6,6 @@ use sqlx::mysql::MySqlRow;
 
 use super::assignments::{Assignments, from_columns};
 use super::error::StoreError;
-use super::filter::{Conditions, Filter};
 use super::probe::Probe;
 use super::resource_data::ResourceData;
 use super::resource_properties_data::PropertiesData;
@@ -216,21 +215,6 @@ const LOADED_TABLES: &str = "resource r \
      LEFT JOIN resource_properties_data a ON a.id = r.attr_data_id \
      LEFT JOIN resource_data d ON d.resource_id = r.id";
 
-/// The filters of a resource list, by the names that clients use.
-const FILTERS: &[(&str, &str)] = &[
-    ("id", "r.id"),
-    ("uuid", "r.uuid"),
-    ("name", "r.name"),
-    ("physical_resource_id", "r.nova_instance"),
-    ("action", "r.action"),
-    ("status", "r.status"),
-    ("status_reason", "r.status_reason"),
-    ("stack_id", "r.stack_id"),
-    ("engine_id", "r.engine_id"),
-    ("root_stack_id", "r.root_stack_id"),
-    ("current_template_id", "r.current_template_id"),
-];
-
 fn ids(row: &MySqlRow, column: &'static str) -> Result<Vec<i64>, StoreError> {
     let Some(text) = json_from_column(row.try_get(column)?) else {
         return Ok(Vec::new());
@@ -318,18 +302,6 @@ impl Session {
         Ok(self.load_resources("r.id = ?", &[id.into()]).await?.pop())
     }
 
-    pub async fn resource_load_by_name(
-        &mut self,
-        stack_id: &str,
-        name: &str,
-    ) -> Result<Option<LoadedResource>, StoreError> {
-        let mut found = self
-            .load_resources("r.stack_id = ? AND r.name = ?", &[stack_id.into(), name.into()])
-            .await?;
-        found.truncate(1);
-        Ok(found.pop())
-    }
-
     pub async fn resources_by_stack(&mut self, stack_id: &str) -> Result<Vec<Resource>, StoreError> {
         let sql = format!("SELECT {RESOURCE_COLUMNS} FROM resource r WHERE r.stack_id = ? ORDER BY r.id");
         self.fetch_all(sql, &[stack_id.into()])
@@ -342,28 +314,6 @@ impl Session {
     /// A stack's resources with properties, attributes and data, in the order of their ids.
     pub async fn resources_load_by_stack(&mut self, stack_id: &str) -> Result<Vec<LoadedResource>, StoreError> {
         self.load_resources("r.stack_id = ?", &[stack_id.into()]).await
-    }
-
-    /// As [`Session::resources_load_by_stack`], without those that are deleted.
-    pub async fn resources_load_active_by_stack(&mut self, stack_id: &str) -> Result<Vec<LoadedResource>, StoreError> {
-        let active = "r.stack_id = ? AND NOT (r.action <=> 'DELETE' AND r.status <=> 'COMPLETE')";
-        self.load_resources(active, &[stack_id.into()]).await
-    }
-
-    /// The resources of a whole tree of stacks.
-    pub async fn resources_load_by_root_stack(
-        &mut self,
-        root_stack_id: &str,
-        filters: &[Filter],
-    ) -> Result<Vec<LoadedResource>, StoreError> {
-        let mut conditions = Conditions::default();
-        conditions.add("r.root_stack_id = ?", [root_stack_id.into()]);
-        conditions.add_filters(filters, FILTERS)?;
-        let sql = format!(
-            "SELECT {RESOURCE_COLUMNS}, {LOADED_COLUMNS} FROM {LOADED_TABLES}{} ORDER BY r.id, d.id",
-            conditions.where_clause()
-        );
-        loaded_resources(&self.fetch_all(sql, &conditions.values).await?)
     }
 
     pub(super) async fn load_resources(
@@ -397,15 +347,6 @@ impl Session {
             .iter()
             .map(resource_from_row)
             .collect()
-    }
-
-    /// How many resources the tree below a root stack has.
-    pub async fn resources_count_by_root_stack(&mut self, root_stack_id: &str) -> Result<i64, StoreError> {
-        let sql = "SELECT COUNT(*) FROM resource WHERE root_stack_id = ?";
-        Ok(sqlx::query_scalar(sql)
-            .bind(root_stack_id)
-            .fetch_one(self.statement())
-            .await?)
     }
 
     /// The engines that hold a lock in a stack.

@@ -35,32 +35,6 @@ impl Session {
         Ok(rows.iter().map(data).collect::<Result<_, _>>()?)
     }
 
-    /// Sets one key. `decrypt_method` is given with a value that is encrypted, which marks it as redacted. A
-    /// transaction of its own.
-    pub async fn resource_data_set(
-        &mut self,
-        resource_id: i64,
-        key: &str,
-        value: &str,
-        decrypt_method: Option<&str>,
-    ) -> Result<(), StoreError> {
-        // The key is not unique in the schema, so the row is looked for.
-        let sql = "SELECT id FROM resource_data WHERE resource_id = ? AND `key` = ? ORDER BY id LIMIT 1";
-        let found = self
-            .fetch_optional(sql.to_owned(), &[resource_id.into(), key.into()])
-            .await?;
-        let found: Option<i64> = found.map(|row| row.try_get("id")).transpose()?;
-        let is_written = match found {
-            Some(id) => self.resource_data_write(id, value, decrypt_method).await?.is_updated(),
-            None => false,
-        };
-        if !is_written {
-            self.resource_data_insert(resource_id, key, value, decrypt_method)
-                .await?;
-        }
-        Ok(())
-    }
-
     /// Adds a key that the holder of the resource's lock knows not to be there, and gives the id of its row.
     pub async fn resource_data_add(
         &mut self,

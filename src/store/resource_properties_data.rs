@@ -43,14 +43,6 @@ impl PropertiesData {
 }
 
 impl Session {
-    pub async fn properties_data_get(&mut self, id: i64) -> Result<Option<PropertiesData>, StoreError> {
-        let sql = "SELECT data, encrypted FROM resource_properties_data WHERE id = ?";
-        let row = sqlx::query(sql).bind(id).fetch_optional(self.statement()).await?;
-        Ok(row
-            .map(|row| PropertiesData::from_row(&row, "data", "encrypted"))
-            .transpose()?)
-    }
-
     pub async fn properties_data_create(&mut self, data: &PropertiesData) -> Result<i64, StoreError> {
         let mut row = data.assignments();
         row.set("created_at", self.now());

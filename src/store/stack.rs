@@ -7,7 +7,6 @@ use sqlx::mysql::MySqlRow;
 use super::assignments::{Assignments, from_columns};
 use super::error::StoreError;
 use super::probe::Probe;
-use super::raw_template::RawTemplate;
 use super::session::{Session, SwapStatement};
 use super::shapes::padded;
 use super::swap::Swap;
@@ -39,23 +38,6 @@ pub struct Stack {
     pub convergence: bool,
     pub current_traversal: Option<String>,
     pub parent_resource_name: Option<String>,
-}
-
-/// A stack with what a worker needs of it, read in one statement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadedStack {
-    pub stack: Stack,
-    /// JSON text.
-    pub current_deps: Option<String>,
-    pub template: RawTemplate,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StackStatus {
-    pub action: Option<String>,
-    pub status: Option<String>,
-    pub status_reason: Option<String>,
-    pub updated_at: Option<NaiveDateTime>,
 }
 
 /// Whose stacks are seen.
@@ -231,38 +213,10 @@ pub(super) fn stack_from_row(row: &MySqlRow) -> Result<Stack, sqlx::Error> {
     }))
 }
 
-fn loaded_stack_from_row(row: &MySqlRow) -> Result<LoadedStack, sqlx::Error> {
-    let stack = stack_from_row(row)?;
-    Ok(LoadedStack {
-        template: RawTemplate {
-            id: stack.raw_template_id,
-            template: json_from_column(row.try_get("template")?),
-            environment: json_from_column(row.try_get("environment")?),
-            files: json_from_column(row.try_get("files")?),
-            files_id: row.try_get("files_id")?,
-        },
-        current_deps: json_from_column(row.try_get("current_deps")?),
-        stack,
-    })
-}
-
 impl Session {
     pub async fn stack_get(&mut self, id: &str, scope: &Scope, deleted: Deleted) -> Result<Option<Stack>, StoreError> {
         let row = self.stack_row(STACK_COLUMNS, "stack s", id, scope, deleted).await?;
         Ok(row.as_ref().map(stack_from_row).transpose()?)
-    }
-
-    /// A stack with its graph and template, in one statement.
-    pub async fn stack_load(
-        &mut self,
-        id: &str,
-        scope: &Scope,
-        deleted: Deleted,
-    ) -> Result<Option<LoadedStack>, StoreError> {
-        let columns = format!("{STACK_COLUMNS}, s.current_deps, t.template, t.environment, t.files, t.files_id");
-        let tables = "stack s JOIN raw_template t ON t.id = s.raw_template_id";
-        let row = self.stack_row(&columns, tables, id, scope, deleted).await?;
-        Ok(row.as_ref().map(loaded_stack_from_row).transpose()?)
     }
 
     async fn stack_row(
@@ -305,43 +259,6 @@ impl Session {
             .fetch_optional(sql, &[name.into(), project.into(), project.into()])
             .await?;
         Ok(row.as_ref().map(stack_from_row).transpose()?)
-    }
-
-    /// A nested stack of that name; `owner_id` is the stack that it is nested in, `None` for one that is not nested.
-    pub async fn stack_get_by_name_and_owner(
-        &mut self,
-        name: &str,
-        project: &str,
-        owner_id: Option<&str>,
-    ) -> Result<Option<Stack>, StoreError> {
-        let sql = format!(
-            "SELECT {STACK_COLUMNS} FROM stack s WHERE s.name = ? AND {PROJECT_CONDITION} \
-             AND s.owner_id <=> ? AND s.deleted_at IS NULL ORDER BY s.created_at, s.id LIMIT 1"
-        );
-        let owner = SqlValue::Text(owner_id.map(str::to_owned));
-        let row = self
-            .fetch_optional(sql, &[name.into(), project.into(), project.into(), owner])
-            .await?;
-        Ok(row.as_ref().map(stack_from_row).transpose()?)
-    }
-
-    pub async fn stack_get_status(&mut self, id: &str) -> Result<Option<StackStatus>, StoreError> {
-        let sql = "SELECT action, status, status_reason, updated_at FROM stack WHERE id = ?";
-        let row = sqlx::query(sql).bind(id).fetch_optional(self.statement()).await?;
-        let status = row.map(|row| -> Result<_, sqlx::Error> {
-            Ok(from_columns!(&row => StackStatus { action, status, status_reason, updated_at }))
-        });
-        Ok(status.transpose()?)
-    }
-
-    /// The traversal that a stack is in, the cheapest way to see whether a message is of yesterday.
-    pub async fn stack_current_traversal(&mut self, id: &str) -> Result<Option<String>, StoreError> {
-        let sql = "SELECT current_traversal FROM stack WHERE id = ? AND deleted_at IS NULL";
-        let traversal = sqlx::query_scalar(sql)
-            .bind(id)
-            .fetch_optional(self.statement())
-            .await?;
-        Ok(traversal.flatten())
     }
 
     /// The graph (JSON text) of a stack's traversal; `None` if the stack is in another one, or has none yet.
@@ -478,18 +395,6 @@ impl Session {
                 Some(Some(owner)) => current = owner,
             }
         }
-    }
-
-    /// The stacks directly inside a stack, without backups.
-    pub async fn stacks_by_owner(&mut self, owner_id: &str, deleted: Deleted) -> Result<Vec<Stack>, StoreError> {
-        let condition = if deleted == Deleted::Hidden {
-            " AND s.deleted_at IS NULL"
-        } else {
-            ""
-        };
-        let sql = format!("SELECT {STACK_COLUMNS} FROM stack s WHERE s.owner_id = ? AND s.backup = 0{condition}");
-        let rows = self.fetch_all(sql, &[owner_id.into()]).await?;
-        Ok(rows.iter().map(stack_from_row).collect::<Result<_, _>>()?)
     }
 
     /// All stacks of the tree below a stack, each before those inside it: a statement for each level of the tree.

@@ -7,12 +7,11 @@ use chrono::NaiveDateTime;
 
 use super::argument::Argument;
 use super::{
-    Column, DatedSyncPoint, Deleted, Event, EventLimits, EventQuery, ExpectedResource, Filter, LeftSyncPoints,
-    LoadedResource, LoadedStack, LocksOfEngine, NewEvent, NewRawTemplate, NewResource, NewService, NewStack,
-    NewSyncPoint, NewUserCreds, NewestEvents, PropertiesData, RawTemplate, RawTemplateChanges, Refusal, Removal,
-    Replacement, Resource, ResourceChanges, ResourceData, Scope, ServerFacts, Service, Stack, StackChanges,
-    StackCreation, StackInProgress, StackLock, StackQuery, StackStatus, Store, StoreError, Swap, SyncPoint,
-    SyncPointKey, Table, UserCreds,
+    Column, DatedSyncPoint, Deleted, Event, EventLimits, EventQuery, ExpectedResource, LeftSyncPoints, LoadedResource,
+    LocksOfEngine, NewEvent, NewRawTemplate, NewResource, NewService, NewStack, NewSyncPoint, NewUserCreds,
+    NewestEvents, PropertiesData, RawTemplate, RawTemplateChanges, Refusal, Removal, Replacement, Resource,
+    ResourceChanges, ResourceData, Scope, ServerFacts, Service, Stack, StackChanges, StackCreation, StackInProgress,
+    StackLock, StackQuery, Store, StoreError, Swap, SyncPoint, SyncPointKey, Table, UserCreds,
 };
 
 macro_rules! units {
@@ -30,15 +29,10 @@ macro_rules! units {
 
 units! { single:
     stack_get(id: &str, scope: &Scope, deleted: Deleted) -> Option<Stack>;
-    stack_load(id: &str, scope: &Scope, deleted: Deleted) -> Option<LoadedStack>;
     stack_get_by_name(name: &str, project: &str, deleted: Deleted) -> Option<Stack>;
-    stack_get_by_name_and_owner(name: &str, project: &str, owner_id: Option<&str>) -> Option<Stack>;
-    stack_get_status(id: &str) -> Option<StackStatus>;
     stack_graph(id: &str, traversal: &str) -> Option<String>;
-    stack_current_traversal(id: &str) -> Option<String>;
     stack_swap(id: &str, expected_traversal: Option<&str>, changes: &StackChanges) -> Swap;
     stack_root_id(id: &str) -> Option<String>;
-    stacks_by_owner(owner_id: &str, deleted: Deleted) -> Vec<Stack>;
     stacks_below(root_id: &str, deleted: Deleted) -> Vec<Stack>;
     stacks_list(query: &StackQuery) -> Vec<Stack>;
     stacks_count(query: &StackQuery) -> i64;
@@ -64,13 +58,9 @@ units! { single:
 
     resource_get(id: i64) -> Option<Resource>;
     resource_load(id: i64) -> Option<LoadedResource>;
-    resource_load_by_name(stack_id: &str, name: &str) -> Option<LoadedResource>;
     resources_by_stack(stack_id: &str) -> Vec<Resource>;
     resources_load_by_stack(stack_id: &str) -> Vec<LoadedResource>;
-    resources_load_active_by_stack(stack_id: &str) -> Vec<LoadedResource>;
-    resources_load_by_root_stack(root_stack_id: &str, filters: &[Filter]) -> Vec<LoadedResource>;
     resources_by_physical_id(physical_resource_id: &str, scope: &Scope) -> Vec<Resource>;
-    resources_count_by_root_stack(root_stack_id: &str) -> i64;
     engines_locking_stack(stack_id: &str) -> Vec<String>;
     resource_swap(id: i64, expected: &ExpectedResource, changes: &ResourceChanges) -> Swap;
     resource_update(id: i64, changes: &ResourceChanges) -> Swap;
@@ -78,7 +68,6 @@ units! { single:
     resource_data_add(resource_id: i64, key: &str, value: &str, decrypt_method: Option<&str>) -> i64;
     resource_data_write(id: i64, value: &str, decrypt_method: Option<&str>) -> Swap;
     resource_data_delete(resource_id: i64, key: &str) -> bool;
-    properties_data_get(id: i64) -> Option<PropertiesData>;
     properties_data_update(id: i64, data: &PropertiesData) -> Swap;
 
     event_create(event: &NewEvent) -> ();
@@ -149,7 +138,6 @@ units! { transaction:
         attr_id: Option<i64>,
     ) -> Option<i64>;
     resource_attributes_delete(resource_id: i64, attr_id: i64) -> Swap;
-    resource_data_set(resource_id: i64, key: &str, value: &str, decrypt_method: Option<&str>) -> ();
     events_create(events: &[NewEvent]) -> ();
     event_create_limited(event: &NewEvent, limits: EventLimits) -> ();
     events_purge_oldest(stack_id: &str, count: u64) -> u64;

@@ -10,6 +10,7 @@
 //! | B40, B41 | `outages::database`, `recovery::steps`, `store::races` |
 //! | B49 | `outages::broker` |
 //! | B52, B56 | `messaging::topology` |
+//! | B55 | `fairness`: a stack is named while the row of its resources has only begun |
 //! | B59 | `identity::context`, in the library |
 //! | B92, B94, B95, B97, B98, B104 | `template`: the probes of tests/conformance/language |
 //! | B100, B101, B103 | tests/conformance/scenarios: `patches`, `refusals` |
@@ -19,3 +20,4 @@ mod cancelling;
 mod database;
 mod engines;
 mod traversals;
+mod trees;

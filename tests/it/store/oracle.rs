@@ -165,11 +165,13 @@ async fn fill(store: &Store, clock: &SetClock) {
         store.resource_update(1, &noted).await.expect("an outcome"),
         Swap::Updated
     );
-    store.resource_data_set(1, "plain", "v1", None).await.expect("data");
-    store.resource_data_set(1, "kept", "v1", None).await.expect("data");
+    let plain = store.resource_data_add(1, "plain", "v1", None).await.expect("data");
+    let kept = store.resource_data_add(1, "kept", "v1", None).await.expect("data");
     clock.seconds.store(90, Ordering::SeqCst);
-    store.resource_data_set(1, "plain", "v2", None).await.expect("data");
-    store.resource_data_set(1, "kept", "v1", None).await.expect("data");
+    for (row, value) in [(plain, "v2"), (kept, "v1")] {
+        let written = store.resource_data_write(row, value, None).await.expect("an outcome");
+        assert_eq!(written, Swap::Updated);
+    }
     finish_resource(store, later).await;
     change_stack(store, later).await;
     fill_services_and_locks(store).await;
