@@ -189,6 +189,10 @@ impl Link {
     }
 }
 
+/// How long the broker may take to answer our goodbye. A question that is asked in the moment in which the connection breaks
+/// is never answered.
+const GOODBYE: Duration = Duration::from_secs(5);
+
 struct Supervisor {
     brokers: BrokerList,
     dialer: Dialer,
@@ -217,7 +221,10 @@ impl Supervisor {
             let lost = closed.run_until_cancelled(self.watch(&live, events)).await;
             self.state.send_replace(LinkState::default());
             let Some(reason) = lost else {
-                let _ = live.connection.close(200, "OK".into()).await;
+                let goodbye = live.connection.close(200, "OK".into());
+                if tokio::time::timeout(GOODBYE, goodbye).await.is_err() {
+                    tracing::debug!(broker = live.broker, "the broker does not answer our goodbye");
+                }
                 live.over.cancel();
                 return;
             };
