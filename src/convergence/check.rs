@@ -222,7 +222,11 @@ impl Convergence {
             CheckEnd::Contended => self.contended(context, request, stack, &subject, template_before).await,
             CheckEnd::Cancelled => self.cancelled(context, request, stack.id(), resource_id).await,
             CheckEnd::PassedOn => Ok(()),
-            CheckEnd::HandedBack => self.send_again(context, request, stack).await,
+            CheckEnd::HandedBack => {
+                self.send_again(context, request, stack).await?;
+                self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
+                    .await
+            }
             CheckEnd::Failed { .. } | CheckEnd::TimedOut => {
                 self.fail(context, request, stack, resource_id, &end.to_string()).await
             }
@@ -468,6 +472,11 @@ impl Convergence {
         let again = match row.engine_id.as_deref() {
             None => row.current_template_id == template_before && !self.has_done(&request.traversal, &request.node),
             Some(holder) if holder == self.services.engine_id => false,
+            Some(_) if subject.tracked.held.is_set() => {
+                // Offered to another engine, which has taken it although its answer was lost.
+                subject.tracked.held.set(false);
+                false
+            }
             Some(holder) if self.is_alive(context, holder).await? => false,
             Some(holder) => self
                 .take_lock_from(&subject.tracked, Some(holder), row.atomic_key)

@@ -13,6 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(super) struct Held(Arc<AtomicBool>);
 
 impl Held {
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
     pub fn set(&self, held: bool) {
         self.0.store(held, Ordering::Relaxed);
     }
@@ -53,7 +57,7 @@ impl Unreleased {
 
 impl Drop for Holding {
     fn drop(&mut self) {
-        if self.held.0.load(Ordering::Relaxed) {
+        if self.held.is_set() {
             tracing::error!(resource_id = self.resource_id, "the check left its lock behind");
             self.unreleased.add(self.resource_id);
         }

@@ -5,9 +5,11 @@ use std::time::Duration;
 use metrics::{counter, describe_counter, describe_histogram, histogram};
 
 use super::error::CheckEnd;
+use crate::plugins::TYPES;
 use crate::stack::node::Node;
 
 const CHECKS: &str = "heat_engine_checks_total";
+const ERROR: &str = "error";
 const SECONDS: &str = "heat_engine_check_seconds";
 
 pub fn describe() {
@@ -15,6 +17,12 @@ pub fn describe() {
         CHECKS,
         "Checks of resources that this engine worked on, by type, node (update or cleanup) and outcome"
     );
+    // An alert on an increase does not see a series that is born with it.
+    for resource_type in TYPES {
+        for kind in ["update", "cleanup"] {
+            counter!(CHECKS, "type" => resource_type.name, "node" => kind, "outcome" => ERROR).increment(0);
+        }
+    }
     describe_histogram!(SECONDS, "How long a check took, its waiting included, by type");
 }
 
@@ -35,6 +43,6 @@ fn outcome(end: Option<&CheckEnd>) -> &'static str {
         Some(CheckEnd::Cancelled) => "cancelled",
         Some(CheckEnd::HandedBack) => "handed_back",
         Some(CheckEnd::PassedOn) => "passed_on",
-        Some(CheckEnd::Stack(_)) => "error",
+        Some(CheckEnd::Stack(_)) => ERROR,
     }
 }

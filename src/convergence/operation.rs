@@ -74,6 +74,9 @@ const LONGEST_LOOK: Duration = Duration::from_secs(1 << 20);
 /// Between attempts to go on while the database or the broker is away.
 pub(super) const OUTAGE_PAUSE: Duration = Duration::from_secs(2);
 
+/// What an engine that is to end waits for is offered again, perhaps to an engine that has just come.
+const OFFERED_AGAIN_AFTER: Duration = Duration::from_secs(3);
+
 /// Why an action was aborted that its engine gave back.
 pub(super) const ENGINE_STOPPED: &str = "the engine was stopped";
 
@@ -440,10 +443,16 @@ impl Operation<'_> {
                 ended = self.until(wake) => return ended.map_err(Outcome::Aborted),
                 () = self.work.engine.leaving.cancelled() => {}
             }
-            if self.is_what_the_node_asks_for(action) && self.work.pass_on(self.tracked.row.id).await {
-                return Err(Outcome::PassedOn);
+            loop {
+                if self.is_what_the_node_asks_for(action) && self.work.pass_on(self.tracked.row.id).await {
+                    return Err(Outcome::PassedOn);
+                }
+                let again = Instant::now() + OFFERED_AGAIN_AFTER;
+                self.until(wake.min(again)).await.map_err(Outcome::Aborted)?;
+                if wake <= again {
+                    return Ok(());
+                }
             }
-            self.until(wake).await.map_err(Outcome::Aborted)
         };
         self.work.turn.lay_down(waiting).await
     }

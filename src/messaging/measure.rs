@@ -17,6 +17,8 @@ pub fn describe() {
         "Frames sent, by outcome (confirmed, undeliverable: no queue takes it, failed)"
     );
     describe_counter!(UNREADABLE, "Frames that were dropped because they hold no request");
+    // An alert on an increase does not see a series that is born with it.
+    counter!(UNREADABLE).increment(0);
     describe_counter!(
         CONNECTIONS,
         "Connections made to a broker, by purpose; more than one each is a reconnection"

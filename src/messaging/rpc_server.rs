@@ -59,6 +59,8 @@ pub struct ServerOptions {
 pub struct RpcServer {
     shared: Arc<Shared>,
     subscribed: watch::Receiver<usize>,
+    /// Subscriptions to what other servers could take as well.
+    taking: watch::Receiver<usize>,
     attempts: Vec<Arc<Attempt>>,
     /// Go with this server.
     own_queues: Vec<String>,
@@ -74,7 +76,10 @@ struct Shared {
     requests: TaskTracker,
     /// The tasks that hold the subscriptions, until `closed`.
     readers: TaskTracker,
+    /// Nothing is taken any more that others could take as well.
     stopped: CancellationToken,
+    /// Nothing is taken any more.
+    ended: CancellationToken,
     closed: CancellationToken,
 }
 
@@ -119,6 +124,7 @@ impl RpcServer {
         let shared = Arc::new(Shared {
             replies: Replies::new(bus.clone()),
             stopped: bus.shared.closed.child_token(),
+            ended: bus.shared.closed.child_token(),
             closed: bus.shared.closed.child_token(),
             bus: bus.clone(),
             options,
@@ -129,9 +135,17 @@ impl RpcServer {
         });
         let mut attempts = Vec::new();
         let (count, subscribed) = watch::channel(0);
+        let (shared_count, taking) = watch::channel(0);
+        let own = own_queue(bus, &shared.options).name;
         let places = shared.options.concurrency.clamp(1, Semaphore::MAX_PERMITS);
         for (queue, tag) in queues.into_iter().zip(1..) {
+            let is_ours_alone = shared.options.is_unique && queue.name == own;
             let reader = QueueReader {
+                stop: match is_ours_alone {
+                    true => shared.ended.clone(),
+                    false => shared.stopped.clone(),
+                },
+                taking: (!is_ours_alone).then(|| shared_count.clone()),
                 shared: shared.clone(),
                 queue,
                 tag,
@@ -145,6 +159,7 @@ impl RpcServer {
         Self {
             shared,
             subscribed,
+            taking,
             attempts,
             own_queues,
         }
@@ -168,11 +183,11 @@ impl RpcServer {
         }
     }
 
-    /// Takes no new requests; what was delivered but not begun goes back to its queue. What has begun goes on, and can
-    /// still be acknowledged.
+    /// Takes no new requests but those that are for this server alone, such as an order to stop what it does; what was
+    /// delivered but not begun goes back to its queue. What has begun goes on, and can still be acknowledged.
     pub async fn stop_consuming(&self) {
         self.shared.stopped.cancel();
-        let _ = self.subscribed.clone().wait_for(|count| *count == 0).await;
+        let _ = self.taking.clone().wait_for(|count| *count == 0).await;
     }
 
     /// Requests being worked on or answered.
@@ -189,7 +204,9 @@ impl RpcServer {
     /// Ends: what is unacknowledged goes back to its queue. Queues that are this server's alone go, unless their name is
     /// made to be found again; what is still in them is for a server that nobody will ever be again.
     pub async fn close(self) {
-        self.stop_consuming().await;
+        self.shared.stopped.cancel();
+        self.shared.ended.cancel();
+        let _ = self.subscribed.clone().wait_for(|count| *count == 0).await;
         self.shared.closed.cancel();
         self.shared.readers.close();
         self.shared.readers.wait().await;
@@ -212,6 +229,8 @@ struct QueueReader {
     tag: u16,
     places: Arc<Semaphore>,
     subscribed: watch::Sender<usize>,
+    taking: Option<watch::Sender<usize>>,
+    stop: CancellationToken,
     attempt: Arc<Attempt>,
 }
 
@@ -219,7 +238,7 @@ impl QueueReader {
     async fn run(self) {
         let link = self.shared.bus.shared.consuming.clone();
         let mut refusals: u32 = 0;
-        while let Some(Ok(live)) = self.shared.stopped.run_until_cancelled(link.live()).await {
+        while let Some(Ok(live)) = self.stop.run_until_cancelled(link.live()).await {
             self.attempt.begins();
             let consumed = self.consume(&live).await;
             self.attempt.is_over();
@@ -233,7 +252,7 @@ impl QueueReader {
                 _ => 0,
             };
             let pause = PAUSE_AFTER_ERROR.saturating_mul(1 << refusals.min(6));
-            self.shared.stopped.run_until_cancelled(tokio::time::sleep(pause)).await;
+            self.stop.run_until_cancelled(tokio::time::sleep(pause)).await;
         }
     }
 
@@ -244,9 +263,11 @@ impl QueueReader {
             self.attempt.begins();
             let consumer = live.answered(self.subscribe(live, &channel)).await?;
             self.attempt.is_over();
-            self.subscribed.send_modify(|count| *count += 1);
+            self.counts()
+                .for_each(|counted| counted.send_modify(|count| *count += 1));
             let stopped = self.take_deliveries(live, &channel, consumer).await;
-            self.subscribed.send_modify(|count| *count -= 1);
+            self.counts()
+                .for_each(|counted| counted.send_modify(|count| *count -= 1));
             if stopped {
                 // Requests that are still running are acknowledged through this channel.
                 self.shared.closed.cancelled().await;
@@ -263,6 +284,10 @@ impl QueueReader {
             tokio::time::sleep(PAUSE_AFTER_ERROR).await;
         }
         Ok(())
+    }
+
+    fn counts(&self) -> impl Iterator<Item = &watch::Sender<usize>> {
+        std::iter::once(&self.subscribed).chain(&self.taking)
     }
 
     async fn channel(&self, live: &Live) -> lapin::Result<Channel> {
@@ -287,7 +312,7 @@ impl QueueReader {
         loop {
             let next = tokio::select! {
                 biased;
-                () = self.shared.stopped.cancelled() => {
+                () = self.stop.cancelled() => {
                     live.over().run_until_cancelled(self.unsubscribe(live, channel, consumer)).await;
                     return true;
                 }
@@ -310,7 +335,7 @@ impl QueueReader {
                     let arrival = Arrival::of(&delivery, live);
                     self.shared.requests.spawn(handle(self.shared.clone(), delivery, arrival, place));
                 }
-                () = self.shared.stopped.cancelled() => Arrival::of(&delivery, live).settle(Verdict::Requeued).await,
+                () = self.stop.cancelled() => Arrival::of(&delivery, live).settle(Verdict::Requeued).await,
             }
         }
     }

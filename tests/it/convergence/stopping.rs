@@ -131,6 +131,57 @@ async fn leave_in_the_middle(site: &Site, engines: (Engine, Engine), stack: &Sta
     (staying, site.engine().await)
 }
 
+/// An engine that is to end still hears that what it waits for is not wanted any more, and lets go of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_deleted_while_its_engine_leaves_goes_at_once() {
+    let site = Site::new("deleted", "").await;
+    let mut leaving = site.engine().await;
+    let slowly = json!({"action_wait_secs": {"create": 300}});
+    let resources = json!({"a": test(slowly.clone()), "b": test(slowly), "c": test_after(json!({}), &["a"])});
+    let stack = site.create("deleted", template(resources)).await;
+    for name in ["a", "b"] {
+        site.until_resource(&stack, name, "CREATE_IN_PROGRESS").await;
+    }
+    leaving.signal("TERM");
+    eventually("the order is heard", || async { site.living_engines().await == 0 }).await;
+    // Asked before anybody is there, so that the new engine begins the delete before it is offered anything.
+    let caller = site.caller();
+    let delete = stack.delete_arguments();
+    let asking = tokio::spawn(async move { caller.try_call("delete_stack", delete).await });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let began = std::time::Instant::now();
+    let _next = site.engine().await;
+    site.until_settled(&stack, "gone").await;
+    assert!(leaving.wait().await.success());
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(45), "as long as the grace period: {took:?}");
+    asking.abort();
+    site.nothing_is_leaked(&stack).await;
+    site.close().await;
+}
+
+/// With nobody there who could take it, what waits is offered again until somebody comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_leaving_engine_waits_for_goes_to_one_that_comes_later() {
+    let site = Site::new("later", "").await;
+    let mut leaving = site.engine().await;
+    let slowly = json!({"action_wait_secs": {"create": 40}});
+    let stack = site.create("later", template(json!({"a": test(slowly)}))).await;
+    site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
+    leaving.signal("TERM");
+    eventually("the order is heard", || async { site.living_engines().await == 0 }).await;
+    let next = site.engine().await;
+    assert!(leaving.wait().await.success());
+    let held = site.resource(&stack, "a").await;
+    assert_eq!(
+        (held.state().as_str(), held.engine_id),
+        ("CREATE_IN_PROGRESS", Some(next.id()))
+    );
+    site.delete(&stack).await;
+    site.until_settled(&stack, "gone").await;
+    site.close().await;
+}
+
 /// What is offered by somebody who does not have it, or is not waited for, is not taken.
 #[tokio::test(flavor = "multi_thread")]
 async fn only_what_its_holder_offers_is_taken_over() {
