@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 from keystoneauth1 import session
@@ -169,6 +170,7 @@ class Rig:
             subprocess.run(['mariadb', '--no-defaults', '--host=' + DB['host'], '--port=%d' % DB['port'], '--user=root',
                             '--password=' + DB['password'], self.name], stdin=schema, check=True)
         self.connection = pymysql.connect(**DB, database=self.name)
+        self.connected = threading.Lock()                       # a connection is for one thread at a time
 
     def _make_vhost(self):
         management('PUT', 'vhosts/' + self.name, {})
@@ -255,7 +257,7 @@ class Rig:
         return sum(self.engine_processes().values())
 
     def rows(self, query, *arguments):
-        with self.connection.cursor(pymysql.cursors.DictCursor) as cursor:
+        with self.connected, self.connection.cursor(pymysql.cursors.DictCursor) as cursor:
             cursor.execute(query, arguments)
             return list(cursor.fetchall())
 
