@@ -444,7 +444,8 @@ impl Operation<'_> {
                 () = self.work.engine.leaving.cancelled() => {}
             }
             loop {
-                if self.is_what_the_node_asks_for(action) && self.work.pass_on(self.tracked.row.id).await {
+                // Apart, so that those that wait need not keep room for it.
+                if self.is_what_the_node_asks_for(action) && Box::pin(self.work.pass_on(self.tracked.row.id)).await {
                     return Err(Outcome::PassedOn);
                 }
                 let again = Instant::now() + OFFERED_AGAIN_AFTER;

@@ -148,11 +148,8 @@ impl RpcClient {
         };
         let message = message(target, method, arguments);
         let frame = frame(bus, target, &finish(bus, message, context), None);
-        let sent = bus
-            .shared
-            .publisher
-            .publish_patiently(&frame, patience(bus), None)
-            .await;
+        // Apart, as below: whoever may have to send something need not keep room for all of it while he waits.
+        let sent = Box::pin(bus.shared.publisher.publish_patiently(&frame, patience(bus), None)).await;
         note.end(Outcome::of(&sent));
         sent
     }
@@ -181,7 +178,7 @@ impl RpcClient {
             note.end(Outcome::Imagined);
             return Err(timed_out(target, method, timeout));
         };
-        let waiting = call_until_answered(bus, target, method, arguments, context, timeout);
+        let waiting = Box::pin(call_until_answered(bus, target, method, arguments, context, timeout));
         let answer = match tokio::time::timeout(timeout, waiting).await {
             Ok(Err(CallError::Publish(PublishError::TimedOut { .. } | PublishError::Undeliverable { .. })))
             | Err(_) => Err(timed_out(target, method, timeout)),

@@ -9,6 +9,7 @@ use super::listener::{LISTENER_TOPIC, LISTENER_VERSION, Listener};
 use super::worker::{BusyWorker, WORKER_TOPIC, WORKER_VERSION, Worker};
 use crate::convergence::engine::Convergence;
 use crate::identity::policy::ResourcePolicy;
+use crate::identity::token_descriptions::TokenDescriptions;
 use crate::messaging::{Bus, Pulse, RpcServer, ServerOptions, SetupError};
 
 /// Calls from other engines must be answered in time however busy this one is.
@@ -53,6 +54,7 @@ impl Servers {
         let worker = Worker {
             convergence: convergence.clone(),
             handover: handover.clone(),
+            tokens: TokenDescriptions::default(),
         };
         let engine = Engine {
             convergence,

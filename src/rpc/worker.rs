@@ -15,6 +15,7 @@ use crate::convergence::running::RunningChecks;
 use crate::convergence::work::Receipt;
 use crate::exception::chain;
 use crate::identity::RequestContext;
+use crate::identity::token_descriptions::TokenDescriptions;
 use crate::messaging;
 use crate::messaging::{Answer, Dispatch, Fault, Request};
 use crate::resource::failure::Failure;
@@ -84,6 +85,7 @@ const METHODS: &[(&str, Signature)] = &[
 pub struct Worker {
     pub convergence: Convergence,
     pub handover: Handover,
+    pub tokens: TokenDescriptions,
 }
 
 /// Acknowledges a message once its work is recorded, so that a crash before that brings it back.
@@ -104,7 +106,11 @@ impl Dispatch for Worker {
 
     async fn call(&self, mut request: Request) -> Result<Answer, Fault> {
         let new_request_id = || format!("req-{}", self.convergence.services.clock.new_uuid());
-        let context = RequestContext::from_wire(&request.context, new_request_id);
+        // What came on the wire is not kept beside what was made of it: a check may wait for hours.
+        let mut context = RequestContext::from_wire(&std::mem::take(&mut request.context), new_request_id);
+        if let Ok(context) = &mut context {
+            self.tokens.share(context);
+        }
         let span = context.as_ref().map_or_else(|_| Span::none(), RequestContext::span);
         let arguments = Arguments::new(std::mem::take(&mut request.arguments));
         let working = async {
