@@ -147,6 +147,8 @@ pub struct Holder {
     pub reported_at: Option<NaiveDateTime>,
     /// It has reported within two of its intervals, and has not said goodbye.
     pub reports: bool,
+    /// It has said goodbye. It may still be finishing what it holds.
+    pub leaves: bool,
 }
 
 /// What follows when a node comes to its end.
@@ -393,6 +395,7 @@ impl Survey {
                 host: Some(service.host.clone()),
                 reported_at: service.updated_at.or(service.created_at),
                 reports: service.is_up(self.taken_at),
+                leaves: service.deleted_at.is_some(),
             });
             self.holders.insert(id, holder);
         }

@@ -9,7 +9,8 @@ use crate::settings::Settings;
 use crate::store::{StackInProgress, Store};
 
 /// After a silence of this length a stack that nobody holds is worth a look. Messages may wait in a queue for a while.
-const QUIET: TimeDelta = TimeDelta::minutes(5);
+const QUIET_MINUTES: i64 = 5;
+const QUIET: TimeDelta = TimeDelta::minutes(QUIET_MINUTES);
 
 /// As many are named; of more an operator needs the number.
 const NAMED: usize = 10;
@@ -17,7 +18,10 @@ const NAMED: usize = 10;
 /// How a stack in progress stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
+    /// An engine that lives holds some of its resources.
     Busy,
+    /// Nobody holds anything, and something was heard not long ago: messages are on their way, or lost.
+    Between,
     /// Engines that are gone hold its resources.
     HeldByTheDead,
     /// Nobody holds anything, and nothing was heard for a while.
@@ -48,10 +52,11 @@ pub async fn look(settings: &Settings, store: &Store, known: &Known, report: &mu
             .collect()
     };
     let busy = of(Condition::Busy).len();
-    report.fine(
-        Area::Stacks,
-        format!("{} in progress, {busy} of them being worked on", stacks.len()),
-    );
+    let mut what = format!("{} in progress, {busy} of them being worked on", stacks.len());
+    if let Some(list) = list(&of(Condition::Between)) {
+        what += &format!("; nobody holds anything of these, of which something was heard within {QUIET_MINUTES} minutes: {list}");
+    }
+    report.fine(Area::Stacks, what);
     const INSPECT: &str = "`heat-engine-rs inspect STACK` shows what it waits for; a heat-engine-rs that runs finds and \
                            mends it by itself within minutes";
     if let Some(list) = list(&of(Condition::HeldByTheDead)) {
@@ -74,7 +79,7 @@ pub async fn look(settings: &Settings, store: &Store, known: &Known, report: &mu
     }
     if let Some(list) = list(&of(Condition::Quiet)) {
         let why = "a message may be lost, or wait in a queue that no engine reads";
-        let what = format!("nobody holds anything of them, and nothing was heard for {QUIET}: {list}");
+        let what = format!("nobody holds anything of them, and nothing was heard for {QUIET_MINUTES} minutes: {list}");
         report.warning(Area::Stacks, what, why, INSPECT);
     }
 }
@@ -96,7 +101,7 @@ fn judge(stack: &StackInProgress, known: &Known, now: NaiveDateTime, time: TimeD
     } else if stack.last_event.or(stack.since).is_none_or(|last| last + QUIET < now) {
         Condition::Quiet
     } else {
-        Condition::Busy
+        Condition::Between
     }
 }
 
@@ -148,7 +153,7 @@ mod tests {
         assert_eq!(condition(100, &["alive"]), Condition::Busy);
         assert_eq!(condition(100, &["alive", "dead"]), Condition::Busy);
         assert_eq!(condition(128, &["dead"]), Condition::HeldByTheDead);
-        assert_eq!(condition(128, &[]), Condition::Busy);
+        assert_eq!(condition(128, &[]), Condition::Between);
         assert_eq!(condition(120, &[]), Condition::Quiet);
     }
 

@@ -56,6 +56,7 @@ fn to_value(survey: &Survey) -> Value {
                 "host": holder.host,
                 "reported_at": holder.reported_at.map(isotime),
                 "reports": holder.reports,
+                "leaves": holder.leaves,
             });
             (id.clone(), facts)
         }).collect::<Map<_, _>>(),

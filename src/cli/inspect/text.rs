@@ -197,10 +197,11 @@ impl Page<'_> {
             .host
             .as_deref()
             .map_or(String::new(), |host| format!(" on {host}"));
-        let seen = match (holder.reports, holder.reported_at) {
-            (true, Some(at)) => format!("reported {} ago", age(at, self.survey.taken_at)),
-            (false, Some(at)) => format!("GONE: last reported {} ago", age(at, self.survey.taken_at)),
-            (_, None) => "not in the service table".to_owned(),
+        let seen = match holder.reported_at.map(|at| age(at, self.survey.taken_at)) {
+            Some(age) if holder.reports => format!("reported {age} ago"),
+            Some(age) if holder.leaves => format!("LEAVING, OR GONE: last reported {age} ago"),
+            Some(age) => format!("GONE: last reported {age} ago"),
+            None => "not in the service table".to_owned(),
         };
         format!("engine {engine_id}{host} ({seen})")
     }
