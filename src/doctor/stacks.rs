@@ -54,7 +54,9 @@ pub async fn look(settings: &Settings, store: &Store, known: &Known, report: &mu
     let busy = of(Condition::Busy).len();
     let mut what = format!("{} in progress, {busy} of them being worked on", stacks.len());
     if let Some(list) = list(&of(Condition::Between)) {
-        what += &format!("; nobody holds anything of these, of which something was heard within {QUIET_MINUTES} minutes: {list}");
+        what += &format!(
+            "; nobody holds anything of these, of which something was heard within {QUIET_MINUTES} minutes: {list}"
+        );
     }
     report.fine(Area::Stacks, what);
     const INSPECT: &str = "`heat-engine-rs inspect STACK` shows what it waits for; a heat-engine-rs that runs finds and \

@@ -430,7 +430,11 @@ fn stacks_asleep_are_found() {
         );
     }
     assert!(
-        visit.has("fine", "stacks: 3 in progress, 1 of them being worked on"),
+        visit.has(
+            "fine",
+            "stacks: 3 in progress, 0 of them being worked on; nobody holds anything of these, of which something was heard \
+             within 5 minutes: new (id-4, CREATE, project p)"
+        ),
         "{}",
         visit.report
     );

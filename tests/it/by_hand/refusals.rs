@@ -28,7 +28,11 @@ async fn the_lock_of_a_live_engine_is_left_to_it() {
         "{}",
         run.err
     );
-    assert_eq!(site.resource(&stack, "a").await, held);
+    let still = site.resource(&stack, "a").await;
+    assert_eq!(
+        (still.id, still.state(), still.engine_id.as_ref()),
+        (held.id, held.state(), Some(&holder))
+    );
     // A rehearsal asks nobody: it goes by the service table.
     let run = site.once("live/a", &["--dry-run"]).ended_with(2);
     assert!(run.err.contains("which is alive (it reported"), "{}", run.err);

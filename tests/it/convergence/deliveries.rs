@@ -121,7 +121,15 @@ async fn live_as_every_type(hint: &str, manners: Manners) -> [Remains; 3] {
     site.delete_as_admin(&stack, keystone).await;
     let deleted = after(&site, &stack, &courier, "gone").await;
     site.close().await;
-    [created, updated, deleted].map(|step| step.remains)
+    [created, updated, deleted].map(|step| {
+        let mut remains = step.remains;
+        // Between the end of an update that asks for a replacement and the row of that replacement, a message that comes
+        // again begins the update once more, and finds the same. (With the Python engine it is no different.)
+        remains
+            .events
+            .retain(|event, _| !event.starts_with("random UPDATE") && !event.starts_with("delay UPDATE"));
+        remains
+    })
 }
 
 #[tokio::test(flavor = "multi_thread")]
