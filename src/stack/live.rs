@@ -218,6 +218,7 @@ impl LiveStack {
             states: LiveStates::default(),
             graph,
         };
+        let mut learned = HashMap::new();
         for name in order {
             let Some(resource) = definition.resource(&name) else {
                 continue;
@@ -225,10 +226,39 @@ impl LiveStack {
             let row = rows.remove(&name);
             let mut one = LiveResource::new(services, context, stack, definition, resource, row, &live.states)?;
             let wanted = one.spelt_out(live.wanted(definition, &name, readers));
-            live.states.learn(&mut one, wanted).await;
-            live.resources.insert(name, one);
+            live.states.learn(&mut one, wanted.clone()).await;
+            live.resources.insert(name.clone(), one);
+            learned.insert(name, wanted);
         }
+        live.learn_through_others(definition, readers, learned).await;
         Ok(live)
+    }
+
+    /// Asks again for what turns out to be wanted once others are known. An output may go into an attribute by a way that
+    /// it takes from an attribute of another resource, and the order of the two is nobody's concern.
+    async fn learn_through_others(
+        &mut self,
+        definition: &StackDefinition,
+        readers: Readers<'_>,
+        mut learned: HashMap<String, IndexSet<AttributePath>>,
+    ) {
+        let mut resources = std::mem::take(&mut self.resources);
+        // Ways lead through ways at most as often as there are resources.
+        for _ in 0..resources.len() {
+            let mut is_settled = true;
+            for (name, one) in &mut resources {
+                let wanted = one.spelt_out(self.wanted(definition, name, readers));
+                if learned.get(name) != Some(&wanted) {
+                    self.states.learn(one, wanted.clone()).await;
+                    learned.insert(name.clone(), wanted);
+                    is_settled = false;
+                }
+            }
+            if is_settled {
+                break;
+            }
+        }
+        self.resources = resources;
     }
 
     /// The attributes of a resource that are asked for, as far as that can be told by now.
