@@ -220,12 +220,9 @@ impl Convergence {
             CheckEnd::Replace => self.replace(context, request, stack, &mut subject).await,
             CheckEnd::Replaced(replacement_id) => self.go_on_with(context, request, stack, replacement_id).await,
             CheckEnd::Contended => self.contended(context, request, stack, &subject, template_before).await,
-            CheckEnd::Cancelled => self.cancelled(context, request, stack.id(), resource_id).await,
             CheckEnd::PassedOn => Ok(()),
-            CheckEnd::HandedBack => {
-                self.send_again(context, request, stack).await?;
-                self.retrigger_if_newer(context, &request.traversal, stack.id(), resource_id)
-                    .await
+            CheckEnd::Cancelled | CheckEnd::HandedBack => {
+                self.broken_off(context, request, stack.id(), resource_id).await
             }
             CheckEnd::Failed { .. } | CheckEnd::TimedOut => {
                 self.fail(context, request, stack, resource_id, &end.to_string()).await
@@ -259,9 +256,10 @@ impl Convergence {
             .await
     }
 
-    /// Workers are told to stop so that another traversal can begin. An order that comes late stops what that one wants, and
-    /// nobody else would have it checked again.
-    async fn cancelled(
+    /// The action was broken off before its end, and nobody else would have the resource checked again. Workers are told to
+    /// stop so that another traversal can begin: that one may wait for it by now. An order that comes late, or the end of the
+    /// engine, breaks off what the traversal itself still wants.
+    async fn broken_off(
         &self,
         context: &RequestContext,
         request: &CheckRequest,
@@ -274,7 +272,7 @@ impl Convergence {
                 tracing::info!(
                     resource_id,
                     stack = latest.name(),
-                    "stopped by an order that came late; checking it again"
+                    "its action was broken off and is still wanted; it is checked again"
                 );
                 self.send_again(context, request, &latest).await
             }

@@ -31,6 +31,14 @@ const CHECK: &str = "check_resource";
 const CANCEL: &str = "cancel_check_resource";
 const DELETE_SNAPSHOT: &str = "check_resource_delete_snapshot";
 
+const OPTIONS_OF_A_CHECK: &[&str] = &[
+    "converge",
+    "skip_propagate",
+    "accumulated_failures",
+    "node_type",
+    "abandon",
+];
+
 const METHODS: &[(&str, Signature)] = &[
     (
         CHECK,
@@ -42,13 +50,7 @@ const METHODS: &[(&str, Signature)] = &[
                 "is_update",
                 "adopt_stack_data",
             ],
-            &[
-                "converge",
-                "skip_propagate",
-                "accumulated_failures",
-                "node_type",
-                "abandon",
-            ],
+            OPTIONS_OF_A_CHECK,
         ),
     ),
     (CANCEL, Signature::new(&["stack_id"], &[])),
@@ -70,13 +72,7 @@ const METHODS: &[(&str, Signature)] = &[
                 "adopt_stack_data",
                 "holder",
             ],
-            &[
-                "converge",
-                "skip_propagate",
-                "accumulated_failures",
-                "node_type",
-                "abandon",
-            ],
+            OPTIONS_OF_A_CHECK,
         ),
     ),
 ];
