@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Whether a check has the lock of its resource at this moment.
 #[derive(Clone, Debug, Default)]
@@ -44,14 +44,19 @@ impl Unreleased {
     }
 
     pub fn add(&self, resource_id: i64) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(resource_id);
+        self.ids().insert(resource_id);
     }
 
-    pub fn take(&self) -> HashSet<i64> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    pub fn all(&self) -> Vec<i64> {
+        self.ids().iter().copied().collect()
+    }
+
+    pub fn remove(&self, resource_id: i64) {
+        self.ids().remove(&resource_id);
+    }
+
+    fn ids(&self) -> MutexGuard<'_, HashSet<i64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -80,7 +85,8 @@ mod tests {
             }
             drop(holding);
         }
-        assert_eq!(unreleased.take(), HashSet::from([2]));
-        assert!(unreleased.take().is_empty());
+        assert_eq!(unreleased.all(), [2]);
+        unreleased.remove(2);
+        assert!(unreleased.all().is_empty());
     }
 }

@@ -170,7 +170,7 @@ impl Session {
     /// Credentials that no stack has, stored before `before`.
     pub async fn user_creds_unused(&mut self, before: NaiveDateTime) -> Result<Vec<i64>, StoreError> {
         let sql = "SELECT c.id FROM user_creds c LEFT JOIN stack s ON s.user_creds_id = c.id \
-                   WHERE s.id IS NULL AND c.created_at < ? ORDER BY c.id LIMIT 100";
+                   WHERE s.id IS NULL AND c.created_at < ? ORDER BY c.id";
         Ok(sqlx::query_scalar(sql).bind(before).fetch_all(self.statement()).await?)
     }
 
@@ -179,7 +179,7 @@ impl Session {
         let sql = "SELECT t.id FROM raw_template t WHERE t.created_at < ? \
                    AND NOT EXISTS (SELECT 1 FROM stack s WHERE s.raw_template_id = t.id) \
                    AND NOT EXISTS (SELECT 1 FROM stack s WHERE s.prev_raw_template_id = t.id) \
-                   AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.current_template_id = t.id) ORDER BY t.id LIMIT 100";
+                   AND NOT EXISTS (SELECT 1 FROM resource r WHERE r.current_template_id = t.id) ORDER BY t.id";
         Ok(sqlx::query_scalar(sql).bind(before).fetch_all(self.statement()).await?)
     }
 

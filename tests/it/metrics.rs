@@ -40,6 +40,11 @@ fn get(address: &str, path: &str) -> (u16, String) {
     (status.expect("a status"), body.to_owned())
 }
 
+/// What Prometheus reads.
+pub fn page(address: &str) -> String {
+    get(address, "/metrics").1
+}
+
 pub fn reasons(address: &str, path: &str) -> (u16, String) {
     let (status, body) = get(address, path);
     let body: Value = serde_json::from_str(&body).unwrap_or_default();
@@ -91,7 +96,6 @@ fn metrics_tell_of_what_was_done_and_are_documented() {
     );
     assert!(answers[0]["result"].is_object(), "{answers:?}");
     engine.publish("engine", "no request");
-    let page = || get(&address, "/metrics").1;
     let expected = [
         r#"heat_engine_stack_states_total{action="CREATE",status="FAILED"} 1"#,
         r#"heat_engine_requests_total{method="create_stack",outcome="answered"} 1"#,
@@ -111,8 +115,8 @@ fn metrics_tell_of_what_was_done_and_are_documented() {
         "# HELP heat_engine_checks_total",
     ];
     let missing = |page: &str| expected.into_iter().find(|line| !page.contains(line));
-    until("all to be told", || missing(&page()).is_none());
-    let page = page();
+    until("all to be told", || missing(&page(&address)).is_none());
+    let page = page(&address);
     let documented = documented();
     let told = names_in(&page);
     let undocumented: Vec<_> = told.difference(&documented).collect();
@@ -157,7 +161,7 @@ fn an_engine_is_alive_while_it_waits_and_ready_when_it_serves() {
         (503, r#"["the broker is away"]"#.to_owned())
     );
     assert_eq!(get(&health, "/metrics").0, 404, "health alone");
-    assert!(get(&metrics, "/metrics").1.contains("heat_engine_ready 0"));
+    assert!(page(&metrics).contains("heat_engine_ready 0"));
     assert_eq!(get(&metrics, "/ready").0, 503);
     assert_eq!(get(&metrics, "/nonsense").0, 404);
     drop(engine);

@@ -20,22 +20,28 @@ const ROLLBACK_WITHIN: TimeDelta = TimeDelta::hours(1);
 const WITHOUT_STACK: Duration = Duration::from_secs(3600);
 
 impl Recovery {
-    pub(super) async fn record_ends(&mut self, sweep: &Sweep) -> Result<(), StackError> {
+    pub(super) async fn record_ends(&mut self, sweep: &mut Sweep) -> Result<(), StackError> {
         let store = self.engine.services.store.clone();
         for left in store.sync_points_left_over(sweep.heard_before).await? {
-            let tidied = self.tidy_traversal(&left).await;
+            if !sweep.has_room() {
+                return Ok(());
+            }
+            let tidied = self.tidy_traversal(sweep, &left).await;
             self.note(tidied, &left.stack_id)?;
         }
         for row in store.stacks_half_deleted(sweep.heard_before).await? {
+            if !sweep.has_room() {
+                return Ok(());
+            }
             let stack_id = row.id.clone();
             let tidied = match Stack::from_row(&self.engine.services, row).await {
-                Ok(stack) => self.tidy(stack).await,
+                Ok(stack) => self.tidy(sweep, stack).await,
                 Err(error) => Err(error),
             };
             self.note(tidied, &stack_id)?;
         }
-        self.remove_unused_credentials().await?;
-        self.remove_unowned_templates().await
+        self.remove_unused_credentials(sweep).await?;
+        self.remove_unowned_templates(sweep).await
     }
 
     /// One stack that cannot be tidied must not keep the others from it.
@@ -51,7 +57,7 @@ impl Recovery {
         }
     }
 
-    async fn tidy_traversal(&self, left: &LeftSyncPoints) -> Result<(), StackError> {
+    async fn tidy_traversal(&self, sweep: &mut Sweep, left: &LeftSyncPoints) -> Result<(), StackError> {
         let services = &self.engine.services;
         let row = services
             .store
@@ -66,7 +72,7 @@ impl Recovery {
             if stack.is_in_progress() {
                 return Ok(());
             }
-            return self.end_again(stack, left).await;
+            return self.end_again(sweep, stack, left).await;
         }
         let removed = services
             .store
@@ -78,11 +84,11 @@ impl Recovery {
             removed,
             "sync points of a traversal that is over were left"
         );
-        RecoveryCounters::add(&self.counters.sync_points_removed, removed);
+        sweep.mended_several(&self.counters.sync_points_removed, removed);
         Ok(())
     }
 
-    async fn end_again(&self, mut stack: Stack, left: &LeftSyncPoints) -> Result<(), StackError> {
+    async fn end_again(&self, sweep: &mut Sweep, mut stack: Stack, left: &LeftSyncPoints) -> Result<(), StackError> {
         let was_to_roll_back = stack.status() == Status::Failed
             && !stack.row.disable_rollback
             && matches!(
@@ -97,67 +103,81 @@ impl Recovery {
                 "the rollback was not begun"
             );
             let context = self.context_for(&stack).await?;
-            RecoveryCounters::count(&self.counters.ends_tidied);
+            sweep.mended(&self.counters.ends_tidied);
             return self.engine.roll_back(&context, &mut stack).await;
         }
-        self.tidy(stack).await
+        self.tidy(sweep, stack).await
     }
 
-    async fn tidy(&self, mut stack: Stack) -> Result<(), StackError> {
+    async fn tidy(&self, sweep: &mut Sweep, mut stack: Stack) -> Result<(), StackError> {
         tracing::warn!(
             stack = stack.name(),
             stack_id = stack.id(),
             "{} had ended and was not tidied away",
             stack.state()
         );
-        RecoveryCounters::count(&self.counters.ends_tidied);
+        sweep.mended(&self.counters.ends_tidied);
         let context = self.context_for_an_end(&stack).await;
         self.engine.purge(&context, &mut stack).await
     }
 
     /// What a create that lost its stack, or an update that changed hands, left behind: a row, and a trust in Keystone.
-    async fn remove_unused_credentials(&mut self) -> Result<(), StackError> {
-        let services = self.engine.services.clone();
-        let before = services.clock.utc_now() - WITHOUT_STACK;
-        for id in services.store.user_creds_unused(before).await? {
-            if !self.credentials_tried.insert(id) {
+    async fn remove_unused_credentials(&mut self, sweep: &mut Sweep) -> Result<(), StackError> {
+        let store = self.engine.services.store.clone();
+        let before = self.engine.services.clock.utc_now() - WITHOUT_STACK;
+        for id in store.user_creds_unused(before).await? {
+            if self.credentials_tried.contains(&id) {
                 continue;
             }
-            let context = RequestContext::admin(format!("req-{}", services.clock.new_uuid()));
-            match credentials::load(&services, id).await {
-                Ok(Some(stored)) => {
-                    if let Err(error) = services.cloud.delete_stored_trust(&context, &stored).await {
-                        tracing::warn!(id, %error, "the trust of credentials that no stack has could not be deleted");
-                        continue;
-                    }
-                }
-                Ok(None) => continue,
-                Err(error) if error.is_outage() => return Err(error),
-                Err(error) => {
-                    tracing::warn!(id, %error, "credentials that no stack has cannot be read");
-                    continue;
-                }
+            if !sweep.has_room() {
+                return Ok(());
             }
-            services.store.user_creds_delete(id).await?;
-            tracing::info!(id, "removed credentials that no stack has");
-            RecoveryCounters::count(&self.counters.credentials_removed);
+            self.credentials_tried.insert(id);
+            if self.delete_trust_of(id).await? {
+                store.user_creds_delete(id).await?;
+                tracing::info!(id, "removed credentials that no stack has");
+                sweep.mended(&self.counters.credentials_removed);
+            }
         }
         Ok(())
     }
 
-    async fn remove_unowned_templates(&self) -> Result<(), StackError> {
+    /// False if the credentials have to stay for its sake.
+    async fn delete_trust_of(&self, credentials_id: i64) -> Result<bool, StackError> {
+        let services = &self.engine.services;
+        let context = RequestContext::admin(format!("req-{}", services.clock.new_uuid()));
+        let id = credentials_id;
+        let stored = match credentials::load(services, id).await {
+            Ok(Some(stored)) => stored,
+            Ok(None) => return Ok(false),
+            Err(error) if error.is_outage() => return Err(error),
+            Err(error) => {
+                tracing::warn!(id, %error, "credentials that no stack has cannot be read");
+                return Ok(false);
+            }
+        };
+        if let Err(error) = services.cloud.delete_stored_trust(&context, &stored).await {
+            tracing::warn!(id, %error, "the trust of credentials that no stack has could not be deleted");
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    async fn remove_unowned_templates(&self, sweep: &mut Sweep) -> Result<(), StackError> {
         let services = &self.engine.services;
         let before = services.clock.utc_now() - WITHOUT_STACK;
-        let unowned = services.store.raw_templates_unowned(before).await?;
         let mut removed = 0;
-        for id in &unowned {
-            if services.store.raw_template_delete(*id).await? == Removal::Removed {
+        for id in services.store.raw_templates_unowned(before).await? {
+            if !sweep.has_room() {
+                break;
+            }
+            if services.store.raw_template_delete(id).await? == Removal::Removed {
+                sweep.mended(&self.counters.templates_removed);
                 removed += 1;
             }
         }
         if removed > 0 {
             tracing::info!(removed, "removed templates that nobody has");
-            RecoveryCounters::add(&self.counters.templates_removed, removed);
         }
         Ok(())
     }

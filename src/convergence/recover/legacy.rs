@@ -12,7 +12,7 @@ use crate::stack::stored::state_of;
 use crate::store::{Deleted, Scope, StackLock, Swap};
 
 impl Recovery {
-    pub(super) async fn reset_legacy_stacks(&self, sweep: &Sweep) -> Result<(), StackError> {
+    pub(super) async fn reset_legacy_stacks(&self, sweep: &mut Sweep) -> Result<(), StackError> {
         let store = self.engine.services.store.clone();
         for row in store.stacks_in_progress(false).await? {
             let holder = store.stack_lock_get(&row.id).await?;
@@ -28,8 +28,11 @@ impl Recovery {
             if !is_abandoned {
                 continue;
             }
+            if !sweep.has_room() {
+                return Ok(());
+            }
             let stack_id = row.id.clone();
-            match self.reset(row, holder.as_deref()).await {
+            match self.reset(sweep, row, holder.as_deref()).await {
                 Ok(()) => {}
                 Err(error) if error.is_outage() => return Err(error),
                 Err(error) => {
@@ -42,7 +45,7 @@ impl Recovery {
         Ok(())
     }
 
-    async fn reset(&self, row: crate::store::Stack, holder: Option<&str>) -> Result<(), StackError> {
+    async fn reset(&self, sweep: &mut Sweep, row: crate::store::Stack, holder: Option<&str>) -> Result<(), StackError> {
         let services = &self.engine.services;
         let (store, own) = (&services.store, &services.engine_id);
         if row.action.as_deref() == Some(Action::Update.as_str()) {
@@ -60,13 +63,13 @@ impl Recovery {
         if !is_ours {
             return Ok(());
         }
-        let reset = self.mark_gone(&row.id, holder).await;
+        let reset = self.mark_gone(sweep, &row.id, holder).await;
         let released = store.stack_lock_release(&row.id, own).await?;
         tracing::debug!(stack_id = row.id, ?released, "lock of the stack");
         reset
     }
 
-    async fn mark_gone(&self, stack_id: &str, holder: Option<&str>) -> Result<(), StackError> {
+    async fn mark_gone(&self, sweep: &mut Sweep, stack_id: &str, holder: Option<&str>) -> Result<(), StackError> {
         let services = &self.engine.services;
         let loaded = Stack::load(services, stack_id, &Scope::Everyone, Deleted::Hidden).await?;
         let Some(mut stack) = loaded.filter(Stack::is_in_progress) else {
@@ -90,7 +93,7 @@ impl Recovery {
             .set_end_of(services, &context, Expected::Legacy, Status::Failed, &reason)
             .await?;
         if swap.is_updated() {
-            RecoveryCounters::count(&self.counters.legacy_stacks_reset);
+            sweep.mended(&self.counters.legacy_stacks_reset);
         }
         Ok(())
     }

@@ -11,9 +11,8 @@ use std::collections::HashSet;
 
 use chrono::TimeDelta;
 
-use super::Recovery;
-use super::counters::RecoveryCounters;
 use super::engines::reports;
+use super::{Recovery, Sweep};
 use crate::convergence::peers::LISTENER_TOPIC;
 use crate::convergence::worker_client::WORKER_TOPIC;
 use crate::messaging::{Bus, PublishError};
@@ -46,6 +45,8 @@ impl LeftQueue {
 pub(super) struct Litter {
     /// Engines whose queues are gone, or were never there.
     cleared: HashSet<String>,
+    /// The last that was looked at: queues that have to stay must not keep the others from their turn.
+    last: String,
 }
 
 /// Removes a queue, unless somebody reads it or something is in it by now.
@@ -94,19 +95,25 @@ pub async fn queues_of(bus: &Bus, engine_id: &str) -> Result<Vec<LeftQueue>, Sta
 }
 
 impl Recovery {
-    pub(super) async fn remove_litter(&mut self) -> Result<(), StackError> {
-        let gone = gone(&self.engine.services).await?;
+    pub(super) async fn remove_litter(&mut self, sweep: &mut Sweep) -> Result<(), StackError> {
+        let mut gone = gone(&self.engine.services).await?;
         self.litter
             .cleared
             .retain(|cleared| gone.iter().any(|(id, _)| id == cleared));
-        let unseen = gone.into_iter().filter(|(id, _)| !self.litter.cleared.contains(id));
-        let unseen: Vec<(String, bool)> = unseen.take(ENGINES_AT_A_TIME).collect();
-        for (engine_id, is_for_good) in unseen {
+        gone.retain(|(id, _)| !self.litter.cleared.contains(id));
+        let seen = gone.partition_point(|(id, _)| *id <= self.litter.last);
+        gone.rotate_left(seen);
+        gone.truncate(ENGINES_AT_A_TIME);
+        for (engine_id, is_for_good) in gone {
+            if !sweep.has_room() {
+                return Ok(());
+            }
+            self.litter.last.clone_from(&engine_id);
             let mut is_cleared = true;
             for queue in queues_of(&self.bus, &engine_id).await? {
                 if self.remove(&queue, is_for_good).await? {
                     tracing::info!(queue = queue.name, "removed a queue of an engine that is gone");
-                    RecoveryCounters::count(&self.counters.queues_removed);
+                    sweep.mended(&self.counters.queues_removed);
                 } else {
                     is_cleared = false;
                     tracing::debug!(?queue, "a queue of an engine that does not report any more stays");

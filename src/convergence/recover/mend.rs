@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::asleep::Finding;
 use super::counters::RecoveryCounters;
-use super::locks::Freed;
+use super::sweep::Swept;
 use super::{Recovery, Sent, Sweep};
 use crate::convergence::picture::{Lost, Picture};
 use crate::convergence::traversal::{Plan, PlannedTemplate};
@@ -31,18 +31,22 @@ const TIME_FOR_A_START: Duration = Duration::from_secs(60);
 const MOST_DOUBLINGS: u32 = 6;
 
 impl Recovery {
-    pub(super) async fn wake_stacks(&mut self, sweep: &mut Sweep, freed: &Freed) -> Result<(), StackError> {
+    pub(super) async fn wake_stacks(&mut self, sweep: &mut Sweep) -> Result<(), StackError> {
         let rows = self.engine.services.store.stacks_in_progress(true).await?;
         let known: HashSet<String> = rows.iter().map(|row| row.id.clone()).collect();
         let traversals: HashSet<String> = rows.iter().filter_map(|row| row.current_traversal.clone()).collect();
+        self.freed.retain(|id| known.contains(id));
         self.looked_at.retain(|id, _| known.contains(id));
         self.begun_again.retain(|id, _| known.contains(id));
         self.sent_again
             .retain(|(traversal, _), _| traversals.contains(traversal));
         for row in rows {
+            if sweep.outcome() == Swept::Part {
+                break;
+            }
             let stack_id = row.id.clone();
             let woken = match Stack::from_row(&self.engine.services, row).await {
-                Ok(stack) => self.wake(sweep, stack, freed).await,
+                Ok(stack) => self.wake(sweep, stack).await,
                 Err(error) => Err(error),
             };
             match woken {
@@ -58,29 +62,39 @@ impl Recovery {
         Ok(())
     }
 
-    async fn wake(&mut self, sweep: &mut Sweep, mut stack: Stack, freed: &Freed) -> Result<(), StackError> {
+    async fn wake(&mut self, sweep: &mut Sweep, mut stack: Stack) -> Result<(), StackError> {
         if self.is_over_time(&stack).await? {
-            return self.time_out(&mut stack).await;
+            return self.time_out(sweep, &mut stack).await;
         }
-        if !freed.stacks.contains(stack.id()) && !self.is_due(&stack) {
+        if self.freed.of(stack.id()).is_none() && !self.is_due(&stack) {
             return Ok(());
         }
-        self.looked_at.insert(stack.id().to_owned(), Instant::now());
+        self.look_closely(sweep, &mut stack).await?;
+        if sweep.outcome() == Swept::Everything {
+            self.freed.forget(stack.id());
+            self.looked_at.insert(stack.id().to_owned(), Instant::now());
+        }
+        Ok(())
+    }
+
+    async fn look_closely(&mut self, sweep: &mut Sweep, stack: &mut Stack) -> Result<(), StackError> {
         let store = &self.engine.services.store;
         let points = store.sync_points_of(stack.id(), stack.traversal()).await?;
         let events = store.events_newest(stack.id()).await?;
         match self.engine.picture(&stack.row, &points, events.clone()).await? {
             Some(picture) => {
-                let findings = picture.findings(sweep.heard_before, &freed.resources);
+                let nothing = HashSet::new();
+                let freed = self.freed.of(stack.id()).unwrap_or(&nothing);
+                let findings = picture.findings(sweep.heard_before, freed);
                 let is_message =
                     |finding: &Finding| matches!(finding, Finding::Send(lost) if !picture.is_gone(&lost.node));
-                if self.is_untold(&stack) && findings.iter().any(is_message) {
+                if self.is_untold(stack) && findings.iter().any(is_message) {
                     // What the message said beside the node is told nowhere else.
                     let reason = format!("Engine went down during stack {}", stack.action());
-                    return self.record_failure(&mut stack, &reason).await;
+                    return self.record_failure(sweep, stack, &reason).await;
                 }
                 for finding in findings {
-                    self.mend(sweep, &mut stack, &picture, finding).await?;
+                    self.mend(sweep, stack, &picture, finding).await?;
                 }
                 Ok(())
             }
@@ -102,10 +116,10 @@ impl Recovery {
         finding: Finding,
     ) -> Result<(), StackError> {
         match finding {
-            Finding::Send(lost) if picture.is_gone(&lost.node) => self.pass_over(stack, lost).await,
+            Finding::Send(lost) if picture.is_gone(&lost.node) => self.pass_over(sweep, stack, lost).await,
             Finding::Send(lost) => self.send_again(sweep, stack, lost).await,
-            Finding::Unheld { resource_id } => self.fail_unheld(stack, resource_id).await,
-            Finding::Failed { reason } => self.record_failure(stack, &reason).await,
+            Finding::Unheld { resource_id } => self.fail_unheld(sweep, stack, resource_id).await,
+            Finding::Failed { reason } => self.record_failure(sweep, stack, &reason).await,
             Finding::Complete if is_ended_by_python_alone(stack.action()) => {
                 // Whoever checks one of the last nodes once more finds that everybody has arrived.
                 let last = picture.graph.roots().next().and_then(|root| picture.lost(root));
@@ -114,13 +128,14 @@ impl Recovery {
                     None => Ok(()),
                 }
             }
+            Finding::Complete if !sweep.has_room() => Ok(()),
             Finding::Complete => {
                 tracing::warn!(
                     stack = stack.name(),
                     stack_id = stack.id(),
                     "the end of the traversal was not recorded"
                 );
-                RecoveryCounters::count(&self.counters.ends_recorded);
+                sweep.mended(&self.counters.ends_recorded);
                 let context = self.context_for_an_end(stack).await;
                 self.engine.mark_complete(&context, stack).await
             }
@@ -141,7 +156,7 @@ impl Recovery {
         let key = (stack.traversal().to_owned(), lost.node.clone());
         let sent = self.sent_again.get(&key).copied();
         let pause = |times: u32| self.patience() * (1 << times.min(MOST_DOUBLINGS));
-        if sweep.messages_left == 0 || sent.is_some_and(|sent| sent.last.elapsed() < pause(sent.times)) {
+        if sent.is_some_and(|sent| sent.last.elapsed() < pause(sent.times)) || !sweep.has_room() {
             return Ok(());
         }
         let context = self.context_for(stack).await?;
@@ -159,8 +174,7 @@ impl Recovery {
             ..CheckMessage::new(&lost.node, stack.traversal())
         };
         self.engine.send_check(&context, message).await?;
-        sweep.messages_left -= 1;
-        RecoveryCounters::count(&self.counters.messages_sent_again);
+        sweep.mended(&self.counters.messages_sent_again);
         let times = sent.map_or(1, |sent| sent.times + 1);
         self.sent_again.insert(
             key,
@@ -173,7 +187,10 @@ impl Recovery {
     }
 
     /// A Python engine that finds no row to clean up tells nobody, so such a message is not sent again but done here.
-    async fn pass_over(&mut self, stack: &Stack, lost: Lost) -> Result<(), StackError> {
+    async fn pass_over(&mut self, sweep: &mut Sweep, stack: &Stack, lost: Lost) -> Result<(), StackError> {
+        if !sweep.has_room() {
+            return Ok(());
+        }
         tracing::warn!(
             stack = stack.name(),
             stack_id = stack.id(),
@@ -184,11 +201,14 @@ impl Recovery {
         let context = self.context_for(stack).await?;
         let request = lost.into_request(stack.traversal().to_owned());
         self.engine.pass_over_gone(&context, &request).await?;
-        RecoveryCounters::count(&self.counters.nodes_passed_over);
+        sweep.mended(&self.counters.nodes_passed_over);
         Ok(())
     }
 
-    async fn fail_unheld(&self, stack: &Stack, resource_id: i64) -> Result<(), StackError> {
+    async fn fail_unheld(&self, sweep: &mut Sweep, stack: &Stack, resource_id: i64) -> Result<(), StackError> {
+        if !sweep.has_room() {
+            return Ok(());
+        }
         let Some(loaded) = self.engine.services.store.resource_load(resource_id).await? else {
             return Ok(());
         };
@@ -198,19 +218,22 @@ impl Recovery {
             .take_lock_from(&tracked, None, loaded.resource.atomic_key)
             .await?;
         if swap.is_updated() {
-            RecoveryCounters::count(&self.counters.locks_freed);
+            sweep.mended(&self.counters.locks_freed);
         }
         Ok(())
     }
 
-    async fn record_failure(&self, stack: &mut Stack, reason: &str) -> Result<(), StackError> {
+    async fn record_failure(&self, sweep: &mut Sweep, stack: &mut Stack, reason: &str) -> Result<(), StackError> {
+        if !sweep.has_room() {
+            return Ok(());
+        }
         tracing::warn!(
             stack = stack.name(),
             stack_id = stack.id(),
             reason,
             "nobody told the stack that it failed"
         );
-        RecoveryCounters::count(&self.counters.ends_recorded);
+        sweep.mended(&self.counters.ends_recorded);
         let context = self.context_to_fail(stack).await?;
         self.engine.mark_failed(&context, stack, reason).await?;
         Ok(())
@@ -229,7 +252,10 @@ impl Recovery {
         Ok(overdue >= TIME_FOR_NOBODY && store.engines_locking_stack(stack.id()).await?.is_empty())
     }
 
-    async fn time_out(&self, stack: &mut Stack) -> Result<(), StackError> {
+    async fn time_out(&self, sweep: &mut Sweep, stack: &mut Stack) -> Result<(), StackError> {
+        if !sweep.has_room() {
+            return Ok(());
+        }
         tracing::warn!(
             stack = stack.name(),
             stack_id = stack.id(),
@@ -237,7 +263,7 @@ impl Recovery {
         );
         let context = self.context_to_fail(stack).await?;
         if self.engine.mark_failed(&context, stack, "Timed out").await? {
-            RecoveryCounters::count(&self.counters.timeouts);
+            sweep.mended(&self.counters.timeouts);
         }
         Ok(())
     }
@@ -248,8 +274,8 @@ impl Recovery {
     /// starter that is only slow finds that the stack has moved on.
     async fn begin_again(
         &mut self,
-        sweep: &Sweep,
-        mut stack: Stack,
+        sweep: &mut Sweep,
+        stack: &mut Stack,
         points: &[DatedSyncPoint],
         events: &NewestEvents,
     ) -> Result<(), StackError> {
@@ -263,13 +289,13 @@ impl Recovery {
             .begun_again
             .get(stack.id())
             .is_some_and(|begun| begun.elapsed() < TIME_FOR_A_START);
-        if is_beginning || last_heard.is_some_and(|moment| moment >= sweep.heard_before) {
+        if is_beginning || last_heard.is_some_and(|moment| moment >= sweep.heard_before) || !sweep.has_room() {
             return Ok(());
         }
         self.begun_again.insert(stack.id().to_owned(), Instant::now());
-        if self.is_untold(&stack) {
+        if self.is_untold(stack) {
             let reason = format!("Engine went down during stack {}", stack.action());
-            return self.record_failure(&mut stack, &reason).await;
+            return self.record_failure(sweep, stack, &reason).await;
         }
         tracing::warn!(
             stack = stack.name(),
@@ -277,18 +303,18 @@ impl Recovery {
             traversal = stack.traversal(),
             "the traversal's start broke off; beginning it again"
         );
-        let context = self.context_for(&stack).await?;
+        let context = self.context_for(stack).await?;
         // The row of a new stack says CREATE before anybody was told that it has begun.
         if stack.action() == Action::Create && events.of_stack.is_none() {
-            create_user_project(&self.engine.services, &context, &mut stack).await?;
+            create_user_project(&self.engine.services, &context, stack).await?;
             let plan = Plan {
                 action: Action::Create,
                 template: PlannedTemplate::Stored(stack.row.raw_template_id),
                 settings: None,
                 stop_workers: false,
             };
-            self.engine.converge(&context, &mut stack, plan).await?;
-            RecoveryCounters::count(&self.counters.starts_begun_again);
+            self.engine.converge(&context, stack, plan).await?;
+            sweep.mended(&self.counters.starts_begun_again);
             return Ok(());
         }
         let before = stack.traversal().to_owned();
@@ -296,12 +322,12 @@ impl Recovery {
         if stack.action() != Action::Snapshot {
             stack.row.current_traversal = Some(self.engine.services.clock.new_uuid());
         }
-        if !self.rename(&stack, &before).await?.is_updated() {
+        if !self.rename(stack, &before).await?.is_updated() {
             return Ok(());
         }
-        RecoveryCounters::count(&self.counters.starts_begun_again);
+        sweep.mended(&self.counters.starts_begun_again);
         let stop_workers = stack.action() == Action::Delete;
-        let engine = self.engine.clone();
+        let (engine, mut stack) = (self.engine.clone(), stack.clone());
         self.engine.services.background.spawn(async move {
             engine.run_start(&context, &mut stack, Ok(()), stop_workers).await;
         });

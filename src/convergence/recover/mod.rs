@@ -9,7 +9,8 @@
 //! is sent once too often does nothing, since every handler starts from the rows that it finds. A lock counts as
 //! abandoned only if its holder neither reports in the service table nor answers, twice ([`engines`]).
 //!
-//! One engine sweeps at a time ([`SweepLock`]); nothing depends on that but the cost.
+//! One engine sweeps at a time ([`SweepLock`]); nothing depends on that but the cost. How much it mends at a time is
+//! bounded ([`sweep`]).
 
 mod asleep;
 mod backlog;
@@ -20,6 +21,7 @@ mod legacy;
 mod litter;
 mod locks;
 mod mend;
+mod sweep;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -34,6 +36,8 @@ pub use self::counters::RecoveryCounters;
 use self::engines::Engines;
 use self::litter::Litter;
 pub use self::litter::{LeftQueue, queues_of, remove_queue};
+use self::locks::Freed;
+use self::sweep::{PAUSE_WITH_MORE_TO_DO, Sweep, Swept};
 use super::engine::Convergence;
 use crate::messaging::Bus;
 use crate::stack::error::StackError;
@@ -46,9 +50,6 @@ const PAUSES_FOR_EACH_SWEEP: u32 = 20;
 
 /// However long a sweep took, on a machine that was short of time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);
-
-/// Messages that one sweep sends, so that it cannot flood the workers.
-const MOST_MESSAGES: usize = 200;
 
 /// A lock on the right to sweep is given up by the database after so many intervals without a sign of life.
 const LEASE_INTERVALS: u32 = 4;
@@ -69,6 +70,11 @@ pub struct Recovery {
     litter: Litter,
     /// Credentials without a stack that we have tried to remove; once is enough.
     credentials_tried: HashSet<i64>,
+    /// Locks that were freed, of stacks that have not been woken since.
+    freed: Freed,
+    /// How the last sweep judged, if it was not the end of it: a part of what looks lost then, and the work that it
+    /// brought, would make the rest look like messages of a busy deployment.
+    judged_by: Option<NaiveDateTime>,
     /// What was sent again, how often and when last: what did not help is tried more and more rarely.
     sent_again: HashMap<(String, Node), Sent>,
     /// When the start of a stack's traversal was last begun again here.
@@ -83,16 +89,6 @@ struct Sent {
     last: Instant,
 }
 
-/// What one sweep may still do, and how it judges.
-#[derive(Debug)]
-struct Sweep {
-    messages_left: usize,
-    /// Engines that hold locks and are dead.
-    dead: HashSet<String>,
-    /// What was last heard of before this may be asleep.
-    heard_before: NaiveDateTime,
-}
-
 impl Recovery {
     pub fn new(engine: Convergence, bus: Bus) -> Self {
         let store = engine.services.store.clone();
@@ -103,6 +99,8 @@ impl Recovery {
             backlog: Backlog::default(),
             litter: Litter::default(),
             credentials_tried: HashSet::new(),
+            freed: Freed::default(),
+            judged_by: None,
             sent_again: HashMap::new(),
             begun_again: HashMap::new(),
             looked_at: HashMap::new(),
@@ -136,14 +134,19 @@ impl Recovery {
             let Some(swept) = stop.run_until_cancelled(self.sweep()).await else {
                 break;
             };
-            if let Err(error) = swept {
+            let swept = swept.unwrap_or_else(|error| {
                 RecoveryCounters::count(&self.counters.broken_off);
                 tracing::warn!(error = &error as &dyn std::error::Error, "the sweep broke off");
+                Swept::Everything
+            });
+            let mended = self.counters.all_mended() - mended;
+            if mended > 0 {
+                tracing::info!(mended, ?swept, "the sweep has mended what was lost");
             }
             let cost = began.elapsed().saturating_sub(self.engines.waited);
-            let is_quiet = self.counters.all_mended() == mended && !self.engines.has_suspects();
+            let is_quiet = mended == 0 && !self.engines.has_suspects();
             let pauses = if is_quiet { PAUSES_FOR_EACH_SWEEP } else { 1 };
-            pause = self.next_pause(interval).max((cost * pauses).min(LONGEST_PAUSE));
+            pause = self.next_pause(interval, swept).max((cost * pauses).min(LONGEST_PAUSE));
         }
         self.lock.release().await;
     }
@@ -160,39 +163,43 @@ impl Recovery {
         self.interval().min(LONGEST_SUSPENSE)
     }
 
-    fn next_pause(&self, interval: Duration) -> Duration {
-        if self.engines.has_suspects() {
-            self.suspense()
-        } else {
-            interval
+    fn next_pause(&self, interval: Duration, swept: Swept) -> Duration {
+        match swept {
+            Swept::Part => interval.min(PAUSE_WITH_MORE_TO_DO),
+            Swept::Everything if self.engines.has_suspects() => self.suspense(),
+            Swept::Everything => interval,
         }
     }
 
-    async fn sweep(&mut self) -> Result<(), StackError> {
+    async fn sweep(&mut self) -> Result<Swept, StackError> {
         self.give_back_what_is_left().await?;
         let health = self.bus.health();
         if !health.connected || health.blocked.is_some() {
             // Nobody can be asked whether they live, and nothing can be sent.
             self.engines.give_everybody_time();
-            return Ok(());
+            return Ok(Swept::Everything);
         }
         if !self.lock.hold(self.interval() * LEASE_INTERVALS).await? {
             self.forget();
-            return Ok(());
+            return Ok(Swept::Everything);
         }
         RecoveryCounters::count(&self.counters.sweeps);
         let holders = self.engine.services.store.lock_holders().await?;
-        let mut sweep = Sweep {
-            messages_left: MOST_MESSAGES,
-            dead: self.dead_among(&holders).await?,
-            heard_before: self.heard_before().await?,
-        };
-        let freed = self.free_locks_of_the_dead(&sweep).await?;
-        self.wake_stacks(&mut sweep, &freed).await?;
-        self.record_ends(&sweep).await?;
-        self.reset_legacy_stacks(&sweep).await?;
-        self.remove_litter().await?;
-        Ok(())
+        let dead = self.dead_among(&holders).await?;
+        let heard_before = self.heard_before().await?.max(self.judged_by.unwrap_or_default());
+        self.judged_by = Some(heard_before);
+        let mut sweep = Sweep::new(dead, heard_before);
+        self.free_locks_of_the_dead(&mut sweep).await?;
+        self.wake_stacks(&mut sweep).await?;
+        if sweep.has_room() {
+            self.record_ends(&mut sweep).await?;
+            self.reset_legacy_stacks(&mut sweep).await?;
+            self.remove_litter(&mut sweep).await?;
+        }
+        if sweep.outcome() == Swept::Everything {
+            self.judged_by = None;
+        }
+        Ok(sweep.outcome())
     }
 
     /// Somebody else sweeps: what was seen until now will be old when it is our turn again.
@@ -200,6 +207,8 @@ impl Recovery {
         self.engines = Engines::default();
         self.backlog = Backlog::default();
         self.credentials_tried.clear();
+        self.freed = Freed::default();
+        self.judged_by = None;
         self.sent_again.clear();
         self.begun_again.clear();
         self.looked_at.clear();

@@ -1,5 +1,6 @@
 //! Work that was lost in one way or another, and comes to its end without anybody asking for it again.
 
+mod bounds;
 mod ends;
 mod holders;
 mod litter;
