@@ -29,7 +29,6 @@ fn take(settings: &Settings) -> Findings {
     open_database(settings, &mut findings);
     set_up_clients(settings, &mut findings);
     read_policy(settings, &mut findings);
-    check_addresses(settings, &mut findings);
     findings
 }
 
@@ -102,25 +101,6 @@ fn set_up_clients(settings: &Settings, findings: &mut Findings) {
         if told.insert((group.clone(), error.option())) {
             let refusal = settings.refusal(&group, error.option(), chain(&error));
             findings.problems.push(refusal);
-        }
-    }
-}
-
-/// Whether the addresses can be had is seen when they are needed: another engine may have them for the moment.
-fn check_addresses(settings: &Settings, findings: &mut Findings) {
-    let own = &settings.own;
-    for (option, address) in [
-        ("metrics_address", &own.metrics_address),
-        ("health_address", &own.health_address),
-    ] {
-        let is_usable = address
-            .rsplit_once(':')
-            .is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
-        if !address.is_empty() && !is_usable {
-            let problem = format!("'{address}' is not host:port, such as 127.0.0.1:9465 or [::1]:9465");
-            findings
-                .problems
-                .push(settings.refusal("heat_engine_rs", option, problem));
         }
     }
 }

@@ -4,6 +4,7 @@
 use percent_encoding::percent_decode_str;
 
 use super::error::SetupError;
+use crate::settings::address;
 
 const DEFAULT_PORT: u16 = 5672;
 
@@ -113,7 +114,12 @@ fn host_and_port(address: &str) -> Result<(String, u16), SetupError> {
         let (host, rest) = bracketed
             .split_once(']')
             .ok_or_else(|| refused("the bracket before an IPv6 address is not closed"))?;
-        (host, rest.strip_prefix(':'))
+        let port = match (rest.is_empty(), rest.strip_prefix(':')) {
+            (true, _) => None,
+            (false, Some(port)) => Some(port),
+            (false, None) => return Err(refused("what follows the ']' of an IPv6 address is no port")),
+        };
+        (host, port)
     } else if address.matches(':').count() == 1 {
         let (host, port) = address.split_once(':').unwrap_or((address, ""));
         (host, Some(port))
@@ -122,12 +128,16 @@ fn host_and_port(address: &str) -> Result<(String, u16), SetupError> {
     };
     let port = match port {
         // What stands there may be a part of a password.
-        Some(port) => port.parse().map_err(|_| {
+        Some(port) => address::port(port).ok_or_else(|| {
             refused("what follows the host is no port; # / ? @ : in a password must be percent-encoded")
         })?,
         None => DEFAULT_PORT,
     };
-    Ok((host.to_owned(), port))
+    // Nor is this shown: without a '@' the host is what should have been user and password.
+    match host.is_empty() || address::is_host(host) {
+        true => Ok((host.to_owned(), port)),
+        false => Err(refused("a host has characters that no host has")),
+    }
 }
 
 fn warn_of_mixed_credentials(hosts: &str) {
@@ -219,6 +229,11 @@ mod tests {
     #[case("rabbit://u:p#x@h/")]
     #[case("rabbit://h:99999/")]
     #[case("rabbit://[::1/")]
+    #[case("rabbit://[::1]5672/")]
+    #[case("rabbit://h:0/")]
+    #[case("rabbit://h:+5672/")]
+    #[case("rabbit://u:q@a b:5672/")]
+    #[case("rabbit://u:q@h1;h2:5672/")]
     fn refuses(#[case] text: &str) {
         let refusal = TransportUrl::parse(text).unwrap_err().to_string();
         assert!(!refusal.contains("p#x") && !refusal.contains("'p'"), "{refusal}");

@@ -5,6 +5,7 @@
 //! [`reference`]). figment carries the values from there into the structs that the rooms above take: each takes only
 //! its own. Secrets are held so that neither `Debug` nor `--check-config` shows them.
 
+pub mod address;
 pub mod cache;
 pub mod clients;
 pub mod database;

@@ -46,6 +46,8 @@ pub enum Kind {
     Microversion {
         major: &'static str,
     },
+    /// `host:port` to listen on, or nothing.
+    ListenAddress,
     /// An absolute http or https URL.
     HttpUrl,
     Boolean,
@@ -217,6 +219,11 @@ pub const fn choice_any_case(name: &'static str, default: &'static str, values: 
 
 pub const fn microversion(name: &'static str, major: &'static str) -> OptionSpec {
     OptionSpec::new(name, Kind::Microversion { major }, DefaultValue::Unset)
+}
+
+/// `host:port`; nothing by default.
+pub const fn listen_address(name: &'static str) -> OptionSpec {
+    OptionSpec::new(name, Kind::ListenAddress, DefaultValue::Text(""))
 }
 
 pub const fn http_url(name: &'static str) -> OptionSpec {

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use secrecy::SecretString;
 use serde::Deserialize;
 
 use super::option::*;
@@ -17,8 +18,9 @@ pub const OPTIONS: &[OptionSpec] = &[
     boolean("log_json", false),
     integer("max_message_bytes", "104857600").min(1024),
     boolean("hand_over_to_python", true),
-    text("metrics_address", ""),
-    text("health_address", ""),
+    listen_address("metrics_address"),
+    listen_address("health_address"),
+    http_url("broker_management_url").secret(),
     integer("recovery_interval", "30").min(0),
     integer("recovery_patience", "60").min(1),
 ];
@@ -56,6 +58,9 @@ pub struct OwnSettings {
     pub metrics_address: String,
     /// `host:port` at which health alone is told; empty: nowhere.
     pub health_address: String,
+    /// RabbitMQ's management API, for the doctor alone; with user and password, if they are not those of `transport_url`.
+    #[serde(deserialize_with = "typed::optional_secret")]
+    pub broker_management_url: Option<SecretString>,
     /// How often the tables are looked through for work that nobody does any more; zero: never.
     #[serde(deserialize_with = "typed::seconds")]
     pub recovery_interval: Duration,

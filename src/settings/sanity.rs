@@ -3,7 +3,7 @@
 use secrecy::ExposeSecret;
 
 use super::option::DefaultValue;
-use super::{DeferredAuthMethod, Findings, Settings, reference};
+use super::{DeferredAuthMethod, Findings, Settings, address, reference};
 
 /// Finds what cannot work and what is unwise.
 pub fn check(settings: &Settings) -> Findings {
@@ -14,6 +14,7 @@ pub fn check(settings: &Settings) -> Findings {
     check_encryption_key(settings, &mut findings);
     check_trustee(settings, &mut findings);
     check_keystone(settings, &mut findings);
+    check_urls(settings, &mut findings);
     findings
 }
 
@@ -139,6 +140,31 @@ fn check_keystone(settings: &Settings, findings: &mut Findings) {
              only where a request says where it is"
                 .to_owned(),
         );
+    }
+}
+
+/// Where the engine is to find Keystone. oslo.config takes any text for some of these options, and what cannot be a URL
+/// would only be found when somebody needs it.
+fn check_urls(settings: &Settings, findings: &mut Findings) {
+    let clients = settings.clients.keystone_auth_uri.as_ref();
+    let authtoken = settings.keystone_authtoken.www_authenticate_uri.as_ref();
+    let used = [
+        ("clients_keystone", "auth_uri", clients),
+        // Only in the place of the other.
+        (
+            "keystone_authtoken",
+            "www_authenticate_uri",
+            authtoken.filter(|_| !is_set(clients)),
+        ),
+        ("trustee", "auth_url", settings.trustee.auth_url.as_ref()),
+    ];
+    for (group, option, url) in used {
+        let Some(url) = url.filter(|url| !url.is_empty()) else {
+            continue;
+        };
+        if let Err(problem) = address::service_url(url) {
+            findings.problems.push(settings.refusal(group, option, problem));
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use figment::value::{Dict, Empty, Value};
 
+use super::address;
 use super::option::Kind;
 
 /// The value of an option.
@@ -22,6 +23,9 @@ impl OptionValue {
             Kind::Text | Kind::Repeated => Ok(OptionValue::Text(text.to_owned())),
             Kind::Choice { values, ignore_case } => choice(values, ignore_case, text),
             Kind::Microversion { major } => microversion(major, text),
+            // Nowhere, if nothing is given.
+            Kind::ListenAddress if text.is_empty() => Ok(OptionValue::Text(String::new())),
+            Kind::ListenAddress => address::listening(text).map(|()| OptionValue::Text(text.to_owned())),
             Kind::HttpUrl => http_url(text).map(|()| OptionValue::Text(text.to_owned())),
             Kind::Boolean => boolean(text),
             Kind::Integer { min, max } => integer(min, max, text),
@@ -183,7 +187,7 @@ fn http_urls(text: &str) -> Result<OptionValue, String> {
 }
 
 /// Scheme and authority are checked; oslo.config lets any path pass.
-fn http_url(text: &str) -> Result<(), String> {
+pub(super) fn http_url(text: &str) -> Result<(), String> {
     let rest = text
         .split_once(':')
         .filter(|(scheme, _)| matches!(*scheme, "http" | "https"))

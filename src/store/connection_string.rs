@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use percent_encoding::percent_decode_str;
 use sqlx::mysql::{MySqlConnectOptions, MySqlSslMode};
 
+use crate::settings::address;
+
 /// Prepared statements that a connection keeps. The server has one budget for all connections of all engines
 /// (`max_prepared_stmt_count`, 16,382 by default); what stacks live by fits in here (`shapes.rs` says why it should).
 const PREPARED_STATEMENTS: usize = 96;
@@ -21,6 +23,9 @@ pub enum ConnectionStringError {
     /// What stands there may be a part of a password, and is not shown.
     #[error("what follows the host is no port; @ : / ? in a password must be percent-encoded")]
     Port,
+    /// Not shown either.
+    #[error("the host has characters that no host has; @ : / ? in a password must be percent-encoded")]
+    Host,
     #[error("a percent-encoded part is not UTF-8")]
     Encoding,
     #[error("character set {0} is not supported, only utf8, utf8mb3 and utf8mb4")]
@@ -191,17 +196,21 @@ fn split_credentials(text: &str) -> (Option<&str>, &str) {
 
 fn split_address(address: &str) -> Result<(Option<String>, Option<u16>), ConnectionStringError> {
     let (host, port) = match address.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        Some((host, "")) => (host, None),
+        Some((host, rest)) => (host, Some(rest.strip_prefix(':').ok_or(ConnectionStringError::Port)?)),
         None => match address.split_once(':') {
             Some((host, port)) => (host, Some(port)),
             None => (address, None),
         },
     };
     let port = match port.filter(|port| !port.is_empty()) {
-        Some(port) => Some(port.parse().map_err(|_| ConnectionStringError::Port)?),
+        Some(port) => Some(address::port(port).ok_or(ConnectionStringError::Port)?),
         None => None,
     };
-    Ok((Some(host).filter(|host| !host.is_empty()).map(str::to_owned), port))
+    match host.is_empty() || address::is_host(host) {
+        true => Ok((Some(host).filter(|host| !host.is_empty()).map(str::to_owned), port)),
+        false => Err(ConnectionStringError::Host),
+    }
 }
 
 pub(super) fn parse_query(query: &str) -> Vec<(String, String)> {
@@ -259,6 +268,20 @@ mod tests {
             (Some("::1"), Some(3306), None)
         );
         assert_eq!(parsed("mysql://host:3306/x").port, Some(3306));
+    }
+
+    #[test]
+    fn addresses_that_are_none() {
+        for text in [
+            "mysql://h:0/x",
+            "mysql://h:+3306/x",
+            "mysql://h:65536/x",
+            "mysql://[::1]3306/x",
+            "mysql://a b/x",
+            "mysql://u:p@h@h2/x",
+        ] {
+            assert!(ConnectionString::parse(text).is_err(), "{text}");
+        }
     }
 
     #[test]

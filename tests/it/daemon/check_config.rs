@@ -112,7 +112,35 @@ fn what_would_fail_in_use_is_refused_with_its_place() {
         ),
         (
             "[heat_engine_rs]\nmetrics_address = 9465\n",
-            "6: [heat_engine_rs] metrics_address: '9465' is not host:port, such as 127.0.0.1:9465 or [::1]:9465\n",
+            "6: [heat_engine_rs] metrics_address: '9465' is not host:port; such as 127.0.0.1:9465 or [::1]:9465 is \
+             expected\n",
+        ),
+        (
+            "[heat_engine_rs]\nhealth_address = http://127.0.0.1:9465\n",
+            "6: [heat_engine_rs] health_address: 'http://127.0.0.1:9465' is a URL, not host:port; such as 127.0.0.1:9465 or \
+             [::1]:9465 is expected\n",
+        ),
+        (
+            "[DEFAULT]\ntransport_url = rabbit://u:p@[::1]5672/\n",
+            "6: [DEFAULT] transport_url: what follows the ']' of an IPv6 address is no port\n",
+        ),
+        (
+            "[database]\nconnection = mysql://u:p@a b/heat\n",
+            "6: [database] connection: the host has characters that no host has; @ : / ? in a password must be \
+             percent-encoded\n",
+        ),
+        (
+            "[clients_keystone]\nauth_uri = http://keystone:99999/v3\n",
+            "6: [clients_keystone] auth_uri: 'http://keystone:99999/v3' is no URL: invalid port number\n",
+        ),
+        (
+            "[keystone_authtoken]\nwww_authenticate_uri = keystone:5000\n",
+            "6: [keystone_authtoken] www_authenticate_uri: 'keystone:5000' is not a URL that starts with http:// or \
+             https://\n",
+        ),
+        (
+            "[trustee]\nauth_type = password\nusername = heat\nauth_url = http:/keystone\n",
+            "8: [trustee] auth_url: 'http:/keystone' is not a URL that starts with http:// or https://\n",
         ),
         (
             "[DEFAULT]\nstack_action_timeout = -1\n",
