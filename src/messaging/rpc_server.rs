@@ -108,8 +108,9 @@ impl RpcServer {
     }
 
     /// As [`Self::start`], for a process that answers for itself and takes no part in what the servers of the topic share.
+    /// Nobody else knows of it, and nobody could tidy up after it: its queue goes by itself when the process is killed.
     pub fn start_alone(bus: &Bus, options: ServerOptions, dispatch: Arc<dyn Dispatch>) -> Self {
-        let queue = own_queue(bus, &options);
+        let queue = bus.shared.topology.passing_queue(&own_name(&options));
         let own_queues = vec![queue.name.clone()];
         Self::consume(bus, options, dispatch, vec![queue], own_queues)
     }
@@ -136,7 +137,7 @@ impl RpcServer {
         let mut attempts = Vec::new();
         let (count, subscribed) = watch::channel(0);
         let (shared_count, taking) = watch::channel(0);
-        let own = own_queue(bus, &shared.options).name;
+        let own = own_name(&shared.options);
         let places = shared.options.concurrency.clamp(1, Semaphore::MAX_PERMITS);
         for (queue, tag) in queues.into_iter().zip(1..) {
             let is_ours_alone = shared.options.is_unique && queue.name == own;
@@ -217,9 +218,11 @@ impl RpcServer {
 }
 
 fn own_queue(bus: &Bus, options: &ServerOptions) -> QueueDeclaration {
-    bus.shared
-        .topology
-        .topic_queue(&format!("{}.{}", options.topic, options.server))
+    bus.shared.topology.topic_queue(&own_name(options))
+}
+
+fn own_name(options: &ServerOptions) -> String {
+    format!("{}.{}", options.topic, options.server)
 }
 
 /// Consumes one queue, through lost connections and deletions.

@@ -6,6 +6,12 @@
 use super::options::Options;
 use crate::settings::RabbitSettings;
 
+const EXPIRES: &str = "x-expires";
+
+/// Milliseconds: as long as a connection may take to come back. Not "with its last consumer" (`auto_delete`), since quorum
+/// queues cannot do that, and since a process may die before it consumes at all.
+const PASSING_QUEUE_LASTS: i64 = 30_000;
+
 /// An argument of a queue or a consumer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Argument {
@@ -86,6 +92,20 @@ impl Topology {
         }
     }
 
+    /// The queue of a server that nobody misses, and that no table knows: it goes by itself soon after it is left.
+    pub(super) fn passing_queue(&self, name: &str) -> QueueDeclaration {
+        let mut arguments = self.kind_arguments(self.rabbit.rabbit_transient_quorum_queue);
+        arguments.push((EXPIRES, Argument::Number(PASSING_QUEUE_LASTS)));
+        QueueDeclaration {
+            name: name.to_owned(),
+            durable: self.rabbit.rabbit_transient_quorum_queue,
+            auto_delete: false,
+            arguments,
+            exchange: Some(self.control_exchange()),
+            routing_key: name.to_owned(),
+        }
+    }
+
     /// The queue through which one server hears what all servers of a topic hear.
     pub(super) fn fanout_queue(&self, topic: &str, unique: &str) -> QueueDeclaration {
         QueueDeclaration {
@@ -135,7 +155,7 @@ impl Topology {
         let mut arguments = self.kind_arguments(self.rabbit.rabbit_transient_quorum_queue);
         let seconds = self.rabbit.rabbit_transient_queues_ttl;
         if seconds > 0 {
-            arguments.push(("x-expires", Argument::Number(seconds.saturating_mul(1000))));
+            arguments.push((EXPIRES, Argument::Number(seconds.saturating_mul(1000))));
         }
         arguments
     }

@@ -223,3 +223,42 @@ async fn while_it_holds_a_lock_it_is_alive_to_engines_and_can_be_stopped() {
     assert!(!queues.iter().any(|name| name.contains(&by_hand)), "{queues:#?}");
     site.close().await;
 }
+
+/// Nobody knows of the queues of a check by hand but itself, so they must go without anybody.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_queues_of_one_that_is_killed_go_by_themselves() {
+    let site = Site::passive("killed").await;
+    let engine = site.engine().await;
+    let slowly = json!({"value": "1", "action_wait_secs": {"create": 60}});
+    let stack = site.create("killed", template(json!({"a": test(slowly)}))).await;
+    site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
+    let of_daemon = engine.id();
+    let arguments_of = |id: &str| {
+        let queues = site.vhost.queues();
+        let own = queues
+            .into_iter()
+            .filter(|queue| queue["name"].as_str().is_some_and(|name| name.ends_with(id)));
+        own.map(|queue| queue["arguments"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        arguments_of(&of_daemon),
+        [json!({}), json!({})],
+        "a daemon's stay for its sweep"
+    );
+    site.kill(engine).await;
+    site.once("killed/a", &[]).ended_with(0);
+    let mut process = site.start_by_hand(&["--once", "killed/a"]);
+    let holder = site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await.engine_id;
+    let holder = holder.expect("it is held");
+    let expires = json!({"x-expires": 30_000});
+    assert_eq!(arguments_of(&holder), [expires.clone(), expires]);
+    process.kill().expect("it runs");
+    process.wait().expect("a child of ours");
+    assert_eq!(arguments_of(&holder).len(), 2, "they are left behind");
+    eventually("the broker takes them away", || async {
+        arguments_of(&holder).is_empty()
+    })
+    .await;
+    assert_eq!(arguments_of(&of_daemon), [json!({}), json!({})]);
+    site.close().await;
+}
