@@ -107,10 +107,12 @@ impl Subjected {
 
     /// Does what the node asks for.
     pub async fn act(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
+        let is_new = work.request.node.is_update && self.tracked.action == Action::Init;
         work.engine.watch.tell(|| Step::Definition {
             before: self
                 .then
                 .resource(&self.tracked.row.name)
+                .filter(|_| !is_new)
                 .map(ResourceDefinition::render_hot),
             after: work
                 .stack
@@ -158,7 +160,7 @@ impl Subjected {
         self.tracked.apply_properties(stored);
         work.engine.watch.tell(|| Step::Properties {
             before: None,
-            after: &properties,
+            after: Some(&properties),
         });
         work.decide(Decision::Create, || {
             "the row is in INIT: nothing was made yet".to_owned()
@@ -187,7 +189,10 @@ impl Subjected {
         let restrict = |action: &str| restricted.contains(&action);
         match find_type(now.template(), new_definition) {
             KnownType::Native(new_type) if std::ptr::eq(new_type, self.resource_type) => {}
-            _ => {
+            known => {
+                if let KnownType::Native(new_type) = known {
+                    self.tell_of_other_type(work, new_type, new_definition);
+                }
                 let new_type = &new_definition.resource_type;
                 work.decide(Decision::Replace, || format!("it is to be of another type, {new_type}"));
                 return self.replace_unless(restrict("replace"), work).await;
@@ -225,7 +230,7 @@ impl Subjected {
         let definition_changed = !frozen_now.says_the_same_as(&frozen_then);
         work.engine.watch.tell(|| Step::Properties {
             before: Some(&before),
-            after: &after,
+            after: Some(&after),
         });
         let needs_update = match work.is_inherited() {
             true => Ok(true),
@@ -261,6 +266,21 @@ impl Subjected {
             requires: &requires,
         };
         self.operation(work, Value::Null).update(update).await
+    }
+
+    fn tell_of_other_type(&self, work: &Work<'_>, new_type: &'static ResourceType, definition: &ResourceDefinition) {
+        if !work.engine.watch.is_read() {
+            return;
+        }
+        let stored = self.tracked.stored_properties.clone().unwrap_or_default();
+        let before = Properties::stored(self.resource_type.properties, stored);
+        let scope = work.stack.definition.scope(&self.known);
+        // What cannot be read is for the check of the replacement to complain about.
+        let after = properties_of(new_type, definition, &scope).ok();
+        work.engine.watch.tell(|| Step::Properties {
+            before: Some(&before),
+            after: after.as_ref(),
+        });
     }
 
     /// The row that replaces this one, if it was made for the template and after the graph of this traversal: then the
@@ -328,6 +348,10 @@ impl Subjected {
             );
             self.resource_type.plugin.shape(&mut properties);
             self.find_names(&mut properties, Names::FoundOrAsGiven).await;
+            work.engine.watch.tell(|| Step::Properties {
+                before: Some(&properties),
+                after: None,
+            });
             self.instance.properties = properties;
             let then = self.then.clone();
             let retain = self.definition(&then)?.deletion_policy() == DeletionPolicy::Retain;

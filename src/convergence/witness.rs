@@ -23,9 +23,10 @@ pub enum Step<'a> {
         before: Option<Value>,
         after: Option<Value>,
     },
+    /// With their values, as the type reads them. What is made has no before, what is cleaned up no after.
     Properties {
         before: Option<&'a Properties>,
-        after: &'a Properties,
+        after: Option<&'a Properties>,
     },
     Decided {
         what: Decision,
@@ -163,6 +164,10 @@ impl Watch {
             left_out: AtomicBool::new(false),
             tell: Box::new(tell),
         })))
+    }
+
+    pub(super) fn is_read(&self) -> bool {
+        self.0.is_some()
     }
 
     pub(super) fn tell<'s>(&self, step: impl FnOnce() -> Step<'s>) {

@@ -1,6 +1,6 @@
 //! What was found, decided and done, in its order.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -99,7 +99,8 @@ pub enum What {
     },
     Properties {
         before: Option<Map<String, Value>>,
-        after: Map<String, Value>,
+        /// `None`: there is nothing that the resource should be any more.
+        after: Option<Map<String, Value>>,
         changed: Vec<String>,
     },
     Decided {
@@ -212,11 +213,17 @@ impl Account {
                 before: before.clone(),
                 after: after.clone(),
             },
-            Step::Properties { before, after } => What::Properties {
-                before: before.map(values_of),
-                after: values_of(after),
-                changed: before.map(|before| changed(after, before)).unwrap_or_default(),
-            },
+            Step::Properties { before, after } => {
+                let changed = before.zip(*after).map(|(before, after)| changed(after, before));
+                let (before, after) = (before.map(values_of), after.map(values_of));
+                let secrets = &mut self.book().secrets;
+                before.iter().chain(&after).for_each(|values| secrets.add_named(values));
+                What::Properties {
+                    before,
+                    after,
+                    changed: changed.unwrap_or_default(),
+                }
+            }
             Step::Decided { what, why } => What::Decided {
                 what: *what,
                 why: why.clone(),
@@ -332,7 +339,14 @@ fn values_of(properties: &Properties) -> Map<String, Value> {
         .collect()
 }
 
+/// As the decision sees it; of two types, whose properties nobody compares, whatever is given otherwise.
 fn changed(after: &Properties, before: &Properties) -> Vec<String> {
-    let changed = after.changed_since(before).unwrap_or_default();
-    changed.into_iter().collect()
+    let names = |properties: &Properties| -> BTreeSet<&str> { properties.schema().iter().map(|it| it.name).collect() };
+    if names(after) == names(before) {
+        return after.changed_since(before).unwrap_or_default().into_iter().collect();
+    }
+    let (after, before) = (values_of(after), values_of(before));
+    let all: BTreeSet<&String> = after.keys().chain(before.keys()).collect();
+    let changed = all.into_iter().filter(|name| after.get(*name) != before.get(*name));
+    changed.cloned().collect()
 }

@@ -132,7 +132,11 @@ fn facts_of(what: &What, secrets: &Secrets) -> (&'static str, Value) {
                 "to": message.to,
                 "name": message.name,
                 "content": secrets.hide_map(&message.content),
-                "took_ms": millis(message.took),
+                // A notification is on its way when there is time for it.
+                "took_ms": match message.kind {
+                    MessageKind::Cast | MessageKind::Call => millis(message.took),
+                    MessageKind::Notification => Value::Null,
+                },
                 "outcome": outcome(&message.outcome, secrets),
             }),
         ),
@@ -154,7 +158,7 @@ fn facts_of(what: &What, secrets: &Secrets) -> (&'static str, Value) {
             "properties",
             json!({
                 "before": before.as_ref().map(|before| secrets.hide_map(before)),
-                "after": secrets.hide_map(after),
+                "after": after.as_ref().map(|after| secrets.hide_map(after)),
                 "changed": changed,
             }),
         ),

@@ -3,9 +3,11 @@
 //! By value: hidden parameters, what resources keep encrypted, what lets the caller in; wherever such a value turns up, in
 //! a property, in what a predecessor told, in a statement, it is `***`. By name: what is called a password is one.
 
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use crate::identity::RequestContext;
+use crate::python::json::dumps;
 use crate::python::mask::{MASKED, is_secret_name};
 use crate::template::StackDefinition;
 
@@ -23,8 +25,27 @@ impl Secrets {
         if value.is_empty() || self.values.iter().any(|known| known == value) {
             return;
         }
-        self.values.push(value.to_owned());
+        for form in forms(value) {
+            if !self.values.contains(&form) {
+                self.values.push(form);
+            }
+        }
         self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+    }
+
+    /// What stands under names that say that it is a secret.
+    pub fn add_named(&mut self, entries: &Map<String, Value>) {
+        for (name, value) in entries {
+            match value {
+                Value::String(_) | Value::Number(_) if is_secret_name(name) => self.add_leaves(value),
+                Value::Object(inner) => self.add_named(inner),
+                Value::Array(items) => {
+                    let inner = items.iter().filter_map(Value::as_object);
+                    inner.for_each(|inner| self.add_named(inner));
+                }
+                _ => {}
+            }
+        }
     }
 
     pub fn add_hidden_parameters(&mut self, definition: &StackDefinition) {
@@ -69,6 +90,18 @@ impl Secrets {
         })
     }
 
+    /// As `hide_in`; of a text that is JSON, each value by itself.
+    pub fn hide_in_json(&self, text: &str) -> String {
+        let value = match text.starts_with(['{', '[']) {
+            true => serde_json::from_str::<Value>(text).ok(),
+            false => None,
+        };
+        match value.map(|value| (self.hide(&value), value)) {
+            Some((hidden, value)) if hidden != value => dumps(&hidden),
+            _ => self.hide_in(text),
+        }
+    }
+
     pub fn hide(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::from(self.hide_in(text)),
@@ -91,6 +124,17 @@ impl Secrets {
     }
 }
 
+/// As it is, and as it stands in JSON (Python's, and others') and in a URL.
+fn forms(value: &str) -> Vec<String> {
+    let quoted = [dumps(&Value::from(value)), Value::from(value).to_string()];
+    let inner = quoted
+        .iter()
+        .filter_map(|quoted| quoted.strip_prefix('"')?.strip_suffix('"'));
+    let in_url = utf8_percent_encode(value, NON_ALPHANUMERIC).to_string();
+    let inner = inner.map(str::to_owned);
+    [value.to_owned(), in_url].into_iter().chain(inner).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -107,5 +151,33 @@ mod tests {
         let expected = json!({"url": "db://u:***@h", "port": "***", "n": 17, "list": ["***"], "admin_pass": "***"});
         assert_eq!(secrets.hide(&value), expected);
         assert_eq!(secrets.hide_in("row 17"), "row 17");
+    }
+
+    #[test]
+    fn a_secret_is_hidden_however_it_is_written() {
+        let mut secrets = Secrets::default();
+        secrets.add("p\u{e4}\"/ss");
+        let json = json!({"text": "it is p\u{e4}\"/ss"});
+        for written in [dumps(&json), json.to_string(), "http://h/p%C3%A4%22%2Fss/x".to_owned()] {
+            let hidden = secrets.hide_in(&written);
+            assert!(hidden.contains("***") && !hidden.contains("ss"), "{written}: {hidden}");
+        }
+    }
+
+    #[test]
+    fn in_json_short_ones_and_those_with_a_name_are_found_too() {
+        let mut secrets = Secrets::default();
+        secrets.add("xy");
+        let hidden = secrets.hide_in_json(r#"{"a": ["xy", "xyz"], "token": "t", "n": 1}"#);
+        assert_eq!(hidden, r#"{"a": ["***", "xyz"], "token": "***", "n": 1}"#);
+        assert_eq!(secrets.hide_in_json("{xy"), "{xy");
+    }
+
+    #[test]
+    fn what_has_the_name_of_a_secret_is_one_elsewhere_too() {
+        let mut secrets = Secrets::default();
+        let properties = json!({"password": "hunter2", "users": [{"auth_token": "abcdef"}], "name": "shown"});
+        secrets.add_named(properties.as_object().unwrap());
+        assert_eq!(secrets.hide_in("hunter2, abcdef, shown"), "***, ***, shown");
     }
 }

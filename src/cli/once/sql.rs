@@ -38,6 +38,7 @@ pub fn visible_values(statement: &Statement, secrets: &Secrets) -> Vec<Value> {
     let veiled = VEILED_TABLES.contains(&table_of(&statement.sql));
     let show = |value: &Value| match value {
         Value::String(_) if veiled => Value::from(VEIL),
+        Value::String(text) => Value::from(secrets.hide_in_json(text)),
         value => secrets.hide(value),
     };
     statement.values.iter().map(show).collect()

@@ -87,6 +87,12 @@ impl Replay {
             .iter()
             .for_each(|loaded| add_sealed_data(services, &mut secrets, &loaded.data));
         secrets.add_context(&context);
+        // Whoever acts: the end of a delete takes the stack's trust away by its id.
+        if let Some(id) = found.stack.user_creds_id
+            && let Ok(Some(stored)) = credentials::load(services, id).await
+        {
+            secrets.add_context(&stored.context(&context.request_id));
+        }
         let time = match Time::of(time_left(&found.stack, services)) {
             Time::Over(over) => format!("timed out {} ago", duration(over)),
             Time::Left(left) => format!("times out in {}", duration(left)),

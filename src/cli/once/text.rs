@@ -63,7 +63,8 @@ impl Printer {
         fact("traversal", opening.traversal.clone());
         fact("message", format!("from {}", opening.source));
         fact("acts as", opening.acts_as.clone());
-        fact("row", opening.row.as_ref().map_or("gone".to_owned(), row_text));
+        let row = opening.row.as_ref().map_or("gone".to_owned(), row_text);
+        fact("row", opening.secrets.hide_in(&row));
         for remark in &opening.remarks {
             fact("note", remark.clone());
         }
@@ -118,7 +119,9 @@ impl Printer {
             What::Message(message) => self.message(event.at, message, book),
             What::Request(request) => self.request(event.at, request, secrets),
             What::Definition { before, after } => self.definition(before.as_ref(), after.as_ref(), secrets),
-            What::Properties { before, after, changed } => self.properties(before.as_ref(), after, changed, secrets),
+            What::Properties { before, after, changed } => {
+                self.properties(before.as_ref(), after.as_ref(), changed, secrets)
+            }
             What::Decided { what, why } => self.decided(*what, &secrets.hide_in(why)),
             What::Asked { call, took, failure } => self.asked(event.at, call, *took, failure.as_deref(), secrets),
             What::WouldAsk(call) => self.timed(event.at, Ink::Active, &format!("would ask the type to {}", verb(call))),
@@ -152,7 +155,11 @@ impl Printer {
     fn statement(&self, at: Duration, statement: &Statement, book: &Book) -> String {
         let secrets = &book.secrets;
         if sql::is_bracket(&statement.sql) {
-            return self.timed(at, Ink::Faint, &statement.sql);
+            let took = match was_sent(&statement.outcome) {
+                true => format!("  {}", stamp(statement.took)),
+                false => String::new(),
+            };
+            return self.timed(at, Ink::Faint, &format!("{}{took}", statement.sql));
         }
         let readable = Readable::of(statement, secrets);
         let head = format!("{} {}", readable.verb, readable.table);
@@ -160,7 +167,7 @@ impl Printer {
         let condition = readable.condition.split(" ORDER BY ").next().unwrap_or_default();
         let condition = cut(condition, MOST_READ);
         if sql::is_read(&statement.sql) {
-            return self.timed(at, Ink::Faint, &format!("{head}  {condition}  {rows}"));
+            return self.timed(at, Ink::Faint, &apart(&[&head, &condition, &rows]));
         }
         let would = if was_sent(&statement.outcome) { "" } else { "would " };
         let ink = if statement.rows == 0 {
@@ -168,7 +175,7 @@ impl Printer {
         } else {
             Ink::Plain
         };
-        let mut text = self.timed(at, ink, &format!("{would}{head}  {condition}  {rows}"));
+        let mut text = self.timed(at, ink, &apart(&[&format!("{would}{head}"), &condition, &rows]));
         let changes: Vec<String> = readable
             .changes
             .iter()
@@ -207,12 +214,15 @@ impl Printer {
                 None => format!("{would}cast {} to {}", message.name, message.to),
             },
         };
-        match &message.outcome {
-            Outcome::Failed(reason) => {
+        let took = stamp(message.took);
+        match (&message.outcome, message.kind) {
+            (Outcome::Failed(reason), _) => {
                 let reason = book.secrets.hide_in(reason);
-                self.timed(at, Ink::Bad, &format!("{what}: {reason}"))
+                self.timed(at, Ink::Bad, &format!("{what}  {took}: {reason}"))
             }
-            Outcome::Done | Outcome::Imagined => self.timed(at, Ink::Active, &what),
+            // It is on its way when there is time for it.
+            (Outcome::Done, MessageKind::Notification) | (Outcome::Imagined, _) => self.timed(at, Ink::Active, &what),
+            (Outcome::Done, _) => self.timed(at, Ink::Active, &format!("{what}  {took}")),
         }
     }
 
@@ -220,7 +230,10 @@ impl Printer {
         let what = format!("{} {}", request.method, secrets.hide_in(&request.url));
         match (&request.outcome, request.status) {
             (Outcome::Imagined, _) => self.timed(at, Ink::Active, &format!("would {what}")),
-            (Outcome::Failed(reason), _) => self.timed(at, Ink::Bad, &format!("{what}: {}", secrets.hide_in(reason))),
+            (Outcome::Failed(reason), _) => {
+                let (took, reason) = (stamp(request.took), secrets.hide_in(reason));
+                self.timed(at, Ink::Bad, &format!("{what}  {took}: {reason}"))
+            }
             (Outcome::Done, status) => {
                 let status = status.map(|status| status.to_string()).unwrap_or_default();
                 self.timed(at, Ink::Plain, &format!("{what}  {status}  {}", stamp(request.took)))
@@ -276,12 +289,19 @@ impl Printer {
     fn properties(
         &self,
         before: Option<&Map<String, Value>>,
-        after: &Map<String, Value>,
+        after: Option<&Map<String, Value>>,
         changed: &[String],
         secrets: &Secrets,
     ) -> String {
-        let before = before.map(|before| secrets.hide_map(before)).unwrap_or_default();
-        let after = secrets.hide_map(after);
+        let title = match after {
+            Some(_) => "properties",
+            None => "properties: none any more; they were",
+        };
+        let hidden = |values: Option<&Map<String, Value>>| values.map(|values| secrets.hide_map(values));
+        let (before, after) = match (hidden(before), hidden(after)) {
+            (before, Some(after)) => (before.unwrap_or_default(), after),
+            (before, None) => (Map::new(), before.unwrap_or_default()),
+        };
         let mut columns = Columns::default();
         let names = after
             .keys()
@@ -301,7 +321,7 @@ impl Printer {
         }
         format!(
             "\n  {}\n{}",
-            self.paint.faint("properties"),
+            self.paint.faint(title),
             columns.render(self.paint, "    ")
         )
     }
@@ -407,6 +427,12 @@ fn senders_of(text: &str, book: &Book) -> Option<String> {
     Some(names.join(", "))
 }
 
+/// Two spaces between what is there.
+fn apart(parts: &[&str]) -> String {
+    let parts: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
+    parts.join("  ")
+}
+
 fn stamp(at: Duration) -> String {
     match at.as_secs() {
         0 => format!("{:.1} ms", at.as_secs_f64() * 1000.0),
@@ -419,7 +445,7 @@ fn rows_text(statement: &Statement) -> String {
     match &statement.outcome {
         Outcome::Imagined if statement.rows == 0 => "the row is not as expected".to_owned(),
         Outcome::Imagined => String::new(),
-        Outcome::Failed(reason) => reason.clone(),
+        Outcome::Failed(reason) => format!("{}: {reason}", stamp(statement.took)),
         Outcome::Done => {
             let plural = if statement.rows == 1 { "" } else { "s" };
             format!("{} row{plural}, {}", statement.rows, stamp(statement.took))

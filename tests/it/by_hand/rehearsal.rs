@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Run;
-use crate::convergence::site::{Site, Stack};
+use super::{events, shows_no_secret};
+use crate::convergence::site::{Site, Stack, eventually};
 use crate::convergence::templates::{template, test, test_after};
 
 /// `a` made, `b` due, `c` after it; with a hidden parameter and a random text in it.
@@ -21,49 +21,37 @@ async fn due(site: &Site, name: &str) -> Stack {
     let stack = site.create(name, template).await;
     site.until_resource(&stack, "text", "CREATE_COMPLETE").await;
     site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
+    // A row is complete before its node has told the others.
+    eventually("b has heard of text", || async {
+        random_text(site, &stack).await.is_some()
+    })
+    .await;
     site.kill(engine).await;
     site.once(&format!("{name}/a"), &[]).ended_with(0);
     site.once(&format!("{name}/a"), &[]).ended_with(0);
     stack
 }
 
-fn events<'r>(account: &'r Value, kind: &str) -> Vec<&'r Value> {
-    let events = account["events"].as_array().expect("events");
-    events.iter().filter(|event| event["kind"] == kind).collect()
-}
-
-async fn random_text(site: &Site, stack: &Stack) -> String {
+/// What `text` has told `b`, if it has.
+async fn random_text(site: &Site, stack: &Stack) -> Option<String> {
     let query = format!(
         "SELECT s.input_data FROM sync_point s JOIN resource r ON r.id = s.entity_id AND s.is_update = 1 \
-         WHERE s.stack_id = '{}' AND r.name = 'b'",
+         WHERE s.stack_id = '{}' AND r.name = 'b' AND s.input_data IS NOT NULL",
         stack.id
     );
-    let input: Value = serde_json::from_str(&site.texts(&query).await.pop().expect("a sync point")).expect("JSON");
-    let arrived = input["input_data"].as_object().expect("those who arrived");
-    let text = arrived
-        .values()
-        .find(|data| data["name"] == "text")
-        .expect("text has arrived");
-    text["attrs"]["value"].as_str().expect("its value").to_owned()
-}
-
-fn shows_no_secret(run: &Run, secrets: &[&str]) {
-    for secret in secrets {
-        assert!(
-            !run.out.contains(secret) && !run.err.contains(secret),
-            "{secret} in {}",
-            run.out
-        );
-    }
+    let input: Value = serde_json::from_str(&site.texts(&query).await.pop()?).expect("JSON");
+    let arrived = input["input_data"].as_object()?;
+    let text = arrived.values().find(|data| data["name"] == "text")?;
+    Some(text["attrs"]["value"].as_str().expect("its value").to_owned())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rehearsal_tells_everything_and_changes_nothing() {
     let site = Site::passive("rehearsal").await;
     let stack = due(&site, "rehearsal").await;
-    let text = random_text(&site, &stack).await;
+    let text = random_text(&site, &stack).await.expect("text has arrived");
     let secrets = ["open-sesame", text.as_str()];
-    let before = site.everything();
+    let before = site.everything().await;
 
     let run = site.once("rehearsal/b", &["--dry-run"]).ended_with(0);
     shows_no_secret(&run, &secrets);
@@ -104,7 +92,7 @@ async fn a_rehearsal_tells_everything_and_changes_nothing() {
         .collect();
     assert!(written.is_empty(), "{written:#?}");
 
-    assert_eq!(site.everything(), before);
+    assert_eq!(site.everything().await, before);
 
     // What is said is what is done then.
     let run = site.once("rehearsal/b", &["--format", "json"]).ended_with(0);
@@ -137,7 +125,7 @@ async fn a_rehearsal_on_a_dead_engines_lock_sees_the_row_as_it_would_be() {
     let stack = site.create("dead", template(json!({"a": test(slowly)}))).await;
     site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
     site.kill(engine).await;
-    let before = site.everything();
+    let before = site.everything().await;
     let run = site.once("dead/a", &["--dry-run"]).ended_with(0);
     assert!(
         run.out
@@ -150,7 +138,7 @@ async fn a_rehearsal_on_a_dead_engines_lock_sees_the_row_as_it_would_be() {
         "{}",
         run.out
     );
-    assert_eq!(site.everything(), before);
+    assert_eq!(site.everything().await, before);
     site.close().await;
 }
 
@@ -165,7 +153,7 @@ async fn a_rehearsal_of_the_end_deletes_no_trust() {
     site.delete(&stack).await;
     site.until_resource(&stack, "a", "DELETE_IN_PROGRESS").await;
     site.kill(engine).await;
-    let before = site.everything();
+    let before = site.everything().await;
     let account = site
         .once("end/a", &["--dry-run", "--format", "json"])
         .ended_with(0)
@@ -178,7 +166,7 @@ async fn a_rehearsal_of_the_end_deletes_no_trust() {
         "{deleted}"
     );
     assert_eq!(deleted["outcome"], "imagined");
-    assert_eq!(site.everything(), before);
+    assert_eq!(site.everything().await, before);
     site.once("end/a", &[]).ended_with(0);
     site.until_settled(&stack, "gone").await;
     site.close().await;

@@ -144,18 +144,23 @@ impl Site {
 
     /// As `engine`, with options in the environment as oslo.config reads them.
     pub async fn engine_with(&self, options: &[(&str, &str)]) -> Engine {
-        let mut command = Command::new(program());
-        command
-            .args(["--debug", "--config-file"])
-            .arg(&self.configuration)
-            .envs(options.iter().copied());
-        let engine = self.start("rust", command);
+        let engine = self.launch_with(options);
         eventually("the engine serves all topics", || async {
             engine.fail_if_dead();
             engine.log().contains("all topics are served")
         })
         .await;
         engine
+    }
+
+    /// As `engine_with`, without waiting for it.
+    pub fn launch_with(&self, options: &[(&str, &str)]) -> Engine {
+        let mut command = Command::new(program());
+        command
+            .args(["--debug", "--config-file"])
+            .arg(&self.configuration)
+            .envs(options.iter().copied());
+        self.start("rust", command)
     }
 
     /// A Python engine, without its pause between leaves.
@@ -477,6 +482,12 @@ impl Site {
         }
     }
 
+    /// Messages that wait in a queue; `None` if there is none of that name.
+    pub async fn waiting(&self, queue: &str) -> Option<u32> {
+        let state = self.bus.queue_state(queue).await.expect("the broker answers");
+        state.map(|state| state.waiting)
+    }
+
     /// Waits until no message waits and none is being worked on, for a while.
     pub async fn until_quiet(&self) {
         self.until_quiet_for(Duration::from_millis(1500)).await;
@@ -574,6 +585,17 @@ impl Engine {
         let after_name = stat.rsplit_once(") ").expect("a name").1;
         let ticks = after_name.split(' ').skip(11).take(2).map(|field| field.parse::<f64>());
         Duration::from_secs_f64(ticks.map(|ticks| ticks.expect("a number")).sum::<f64>() / TICKS_A_SECOND)
+    }
+
+    /// Bytes of memory that it has.
+    pub fn resident(&self) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("it runs");
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .expect("Linux");
+        let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+        kilobytes * 1024.0
     }
 
     pub fn signal(&self, name: &str) {
