@@ -24,7 +24,16 @@ use crate::journal::{Journal, Mode};
 use crate::resource::state::{Action, Status};
 use crate::settings::{Settings, SettingsSources};
 
+const AFTER_HELP: &str = "\
+It reads the tables alone, and the database lets it write nothing.
+
+Exit codes:
+  0  shown
+  1  it could not be: there is no such stack, or no database
+  2  the configuration cannot be used";
+
 #[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
 pub struct InspectArguments {
     /// Its name or id
     pub stack: String,
@@ -37,7 +46,7 @@ pub struct InspectArguments {
     #[arg(long)]
     pub all: bool,
 
-    /// Show it again and again, until the stack has come to an end
+    /// Show it again every SECONDS (2), until the stack has come to an end
     #[arg(
         long,
         value_name = "SECONDS",

@@ -1,7 +1,8 @@
 //! The graph of a traversal as a picture, for Graphviz and for Mermaid.
 //!
 //! A person can read some dozens of boxes. So alike nodes share a box, an edge that follows from two others is left out,
-//! and the clean-up of a resource that stays stands with its update; the colours say where to look.
+//! and the clean-up of a resource that stays stands with its update; the colours say where to look. Where all that leaves too
+//! many boxes, what is done and over has one together: what is still to come is what one looks for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -9,7 +10,10 @@ use std::fmt::Write as _;
 use super::groups::{Groups, names};
 use super::text::label;
 use crate::cli::screen::one_line;
-use crate::convergence::survey::{NodeState, Progress, Survey};
+use crate::convergence::survey::{NodeState, Phase, Progress, Survey};
+
+/// Up to so many boxes each has its place.
+const MANY: usize = 60;
 
 pub struct Sketch {
     title: String,
@@ -28,12 +32,19 @@ impl Sketch {
     pub fn of(survey: &Survey, all: bool) -> Self {
         let groups = Groups::of(survey, all);
         let hidden = |group: &[&NodeState]| !all && group.iter().all(|state| is_after_thought(survey, state));
+        let shown = groups.groups.iter().filter(|group| !hidden(&group.nodes)).count();
+        let folds = !all && shown > MANY && survey.phase == Phase::UnderWay;
+        let mut over: Vec<&NodeState> = Vec::new();
         let mut places: BTreeMap<usize, usize> = BTreeMap::new();
         let mut boxes = Vec::new();
         for (index, group) in groups.groups.iter().enumerate() {
             let Some(first) = group.nodes.first().filter(|_| !hidden(&group.nodes)) else {
                 continue;
             };
+            if folds && group.nodes.iter().all(|state| is_over(survey, state)) {
+                over.extend(&group.nodes);
+                continue;
+            }
             places.insert(index, boxes.len());
             boxes.push(Drawn {
                 lines: lines(first, &group.nodes),
@@ -41,6 +52,7 @@ impl Sketch {
                 is_update: first.node.is_update,
             });
         }
+        boxes.extend(box_of_what_is_over(&over));
         let mut edges = BTreeSet::new();
         for (index, group) in groups.groups.iter().enumerate() {
             let Some(to) = places.get(&index) else { continue };
@@ -127,6 +139,23 @@ fn lines(first: &NodeState, group: &[&NodeState]) -> Vec<String> {
         lines.push(first.progress.as_str().to_owned());
     }
     lines.iter().map(|line| one_line(line)).collect()
+}
+
+/// Done, and so are all that need it.
+fn is_over(survey: &Survey, state: &NodeState) -> bool {
+    let is_done = |state: &NodeState| state.progress == Progress::Done;
+    let mut after = state.required_by.iter().filter_map(|node| survey.nodes.get(node));
+    is_done(state) && after.all(is_done)
+}
+
+fn box_of_what_is_over(over: &[&NodeState]) -> Option<Drawn> {
+    let labels: Vec<String> = over.iter().map(|state| label(state)).collect();
+    let name = names(&labels.iter().map(String::as_str).collect::<Vec<_>>());
+    (!over.is_empty()).then(|| Drawn {
+        lines: vec![one_line(&name), "done, and nobody waits for them".to_owned()],
+        progress: Progress::Done,
+        is_update: true,
+    })
 }
 
 /// A clean-up that follows the update of a resource that stays: it has nothing to do, unless something is wrong with it.

@@ -58,14 +58,47 @@ async fn every_node_says_what_it_is_at() {
     let held = site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
     site.until_resource(&stack, "quick", "CREATE_COMPLETE").await;
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    let before = site.everything();
+    let before = site.everything().await;
     let survey = site.survey(&stack);
     let expected = [("a", "at work"), ("b", "waiting"), ("quick", "done")];
     assert_eq!(progress_of(&survey), pairs(&expected), "{survey:#}");
     let holder = held.engine_id.expect("it is held");
     assert_eq!(survey["holders"][&holder]["reports"], true, "{survey:#}");
     assert_eq!(survey["next"].as_array().map(Vec::len), Some(1), "{survey:#}");
+    let node = |name: &str| {
+        let nodes = survey["nodes"].as_array().expect("nodes");
+        nodes
+            .iter()
+            .find(|node| node["resource"] == name)
+            .expect("a node")
+            .clone()
+    };
+    let taken = "SELECT DATE_FORMAT(created_at, '%Y-%m-%dT%H:%i:%sZ') FROM event WHERE resource_name = 'a' \
+                 AND resource_status = 'IN_PROGRESS'";
+    assert_eq!(
+        json!([node("a")["since"]]),
+        json!(site.texts(taken).await),
+        "held since"
+    );
+    assert_eq!(node("a")["row"]["engine_id"], holder.as_str());
+    let next = json!({"when": node("a")["node"], "follow": [node("b")["node"]], "completes_the_stack": false});
+    assert_eq!(survey["next"][0], next);
+    assert_eq!(node("b")["missing"], json!([node("a")["node"]]), "quick has told it");
     let text = site.by_hand(&["inspect", "inspect"]).ended_with(0).out;
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("  a  row "))
+        .expect("a line for a");
+    let (age, held_by) = line.split_once(" s  engine ").expect("since when, and by whom");
+    assert!(
+        age.rsplit_once("CREATE_IN_PROGRESS  ")
+            .is_some_and(|(_, age)| age.parse::<u32>().is_ok()),
+        "{line}"
+    );
+    assert!(
+        held_by.starts_with(&format!("{holder} on ")) && held_by.ends_with("1 waits for it"),
+        "{line}"
+    );
     for line in [
         "inspect  CREATE_IN_PROGRESS  for ",
         "3 nodes: 1 done, 1 at work, 1 waiting",
@@ -75,7 +108,7 @@ async fn every_node_says_what_it_is_at() {
     ] {
         assert!(text.contains(line), "no {line:?} in {text}");
     }
-    assert_eq!(site.everything().len(), before.len());
+    assert_eq!(site.everything().await.len(), before.len());
 
     site.kill(engine).await;
     let text = site.by_hand(&["inspect", "inspect"]).ended_with(0).out;
@@ -99,7 +132,7 @@ async fn every_node_says_what_it_is_at() {
 async fn two_hundred_nodes_fit_on_a_screen_and_in_a_picture() {
     let site = Site::passive("wide").await;
     let stack = wide(&site, "wide").await;
-    let before = site.everything();
+    let before = site.everything().await;
     let text = site.by_hand(&["inspect", "wide"]).ended_with(0).out;
     assert!(text.lines().count() <= 30, "{text}");
     assert!(text.contains("202 nodes: 100 done, 1 at work, 101 waiting"), "{text}");
@@ -118,7 +151,7 @@ async fn two_hundred_nodes_fit_on_a_screen_and_in_a_picture() {
         .ended_with(0)
         .out;
     assert_eq!(all.lines().filter(|line| line.contains(" -> ")).count(), 300, "{all}");
-    assert_eq!(site.everything(), before);
+    assert_eq!(site.everything().await, before);
     assert_eq!(site.survey(&stack)["nodes"].as_array().map(Vec::len), Some(202));
     site.close().await;
 }
