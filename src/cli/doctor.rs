@@ -10,7 +10,17 @@ use crate::daemon::{VERSION, first_steps};
 use crate::doctor::{self, Area, Finding, Report, Severity};
 use crate::settings::SettingsSources;
 
+const AFTER_HELP: &str = "\
+It takes no work, makes nothing and changes nothing, but for what --remove is told to.
+`unseen` is what cannot be told from here; why it matters and how to look stands below it.
+
+Exit codes:
+  0  nothing keeps an engine from working; there may be warnings
+  1  a problem
+  2  the configuration cannot be used";
+
 #[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
 pub struct DoctorArguments {
     /// Remove queues of engines that are gone, if they are empty
     #[arg(long)]
@@ -47,7 +57,7 @@ pub fn main(sources: &SettingsSources, arguments: &DoctorArguments) -> u8 {
     match report.severity() {
         _ if !is_usable => super::UNUSABLE,
         Severity::Problem => super::FAILED,
-        Severity::Fine | Severity::Warning => super::DONE,
+        Severity::Fine | Severity::Unseen | Severity::Warning => super::DONE,
     }
 }
 
@@ -64,8 +74,9 @@ fn as_text(report: &Report) -> String {
         text.push_str(&lines_of(finding));
     }
     let (problems, warnings) = (report.count(Severity::Problem), report.count(Severity::Warning));
-    let _ = match (problems, warnings) {
-        (0, 0) => writeln!(text, "\nAll is well."),
+    let _ = match (problems, warnings, report.count(Severity::Unseen)) {
+        (0, 0, 0) => writeln!(text, "\nAll is well."),
+        (0, 0, _) => writeln!(text, "\nAll that can be seen from here is well."),
         _ => writeln!(
             text,
             "\n{}, {}.",
@@ -84,6 +95,7 @@ fn number_of(count: usize, what: &str) -> String {
 fn lines_of(finding: &Finding) -> String {
     let mark = match finding.severity {
         Severity::Fine => "ok     ",
+        Severity::Unseen => "unseen ",
         Severity::Warning => "WARNING",
         Severity::Problem => "PROBLEM",
     };
@@ -102,6 +114,7 @@ fn as_json(report: &Report) -> String {
         "severity": report.severity(),
         "problems": report.count(Severity::Problem),
         "warnings": report.count(Severity::Warning),
+        "unseen": report.count(Severity::Unseen),
         "findings": report.findings,
     });
     format!("{body:#}\n")
@@ -126,6 +139,13 @@ mod tests {
                         \x20          do: remove them\n\n1 problem, 1 warning.\n";
         assert_eq!(as_text(&report()), expected);
         assert!(as_text(&Report::default()).ends_with("All is well.\n"));
+        let mut unseen = Report::default();
+        unseen.unseen(Area::Broker, "the bindings", "they may be missing", "look at them");
+        assert_eq!(
+            as_text(&unseen),
+            "broker\n  unseen   the bindings\n           why: they may be missing\n           do: look at them\n\n\
+             All that can be seen from here is well.\n"
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! and replies.
 
 mod access;
+mod broker_management;
 mod error;
 mod examine;
 mod keystone;
@@ -22,6 +23,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use access::{Access, EndpointFilter, Role};
+pub use broker_management::BrokerManagement;
 pub use error::{Advice, CloudError, HttpError};
 pub use keystone::Keystone;
 pub use names::Entity;

@@ -1,10 +1,9 @@
-//! Reaches the brokers, compares the queues that all engines share, tries what the user may do.
+//! Reaches the brokers, and tries what the user may do.
 
 use super::connected_bus;
 use super::report::{Area, Report};
 use crate::exception::chain;
-use crate::messaging::{Bus, Options, PublishError, QueueFit, try_brokers};
-use crate::rpc::{contract, worker};
+use crate::messaging::{Bus, Options, PublishError, try_brokers};
 use crate::settings::Settings;
 
 /// The bus, if a broker takes us.
@@ -30,11 +29,7 @@ pub async fn look(settings: &Settings, report: &mut Report) -> Option<Bus> {
             "free memory or disk on the broker's machine (`rabbitmqctl status` shows the alarm)",
         );
     }
-    let looked = async {
-        try_permissions(&bus, report).await?;
-        compare_queues(settings, &bus, report).await
-    };
-    if let Err(error) = looked.await {
+    if let Err(error) = try_permissions(&bus, report).await {
         report.problem(
             Area::Broker,
             format!("a question was not answered: {}", chain(&error)),
@@ -122,32 +117,6 @@ async fn try_permissions(bus: &Bus, report: &mut Report) -> Result<(), PublishEr
             format!("the user lacks the permission to {}: {reason}", permission.as_str()),
             "engines make queues of their own, write to those of others, and read",
             "`rabbitmqctl set_permissions -p VHOST USER \".*\" \".*\" \".*\"`",
-        );
-    }
-    Ok(())
-}
-
-/// The queues that engines of both kinds and heat-api have to agree upon.
-async fn compare_queues(settings: &Settings, bus: &Bus, report: &mut Report) -> Result<(), PublishError> {
-    let own_host = format!("{}.{}", contract::TOPIC, settings.engine.host);
-    let mut fitting = Vec::new();
-    for name in [contract::TOPIC, &own_host, worker::WORKER_TOPIC] {
-        match bus.examine_queue(name).await? {
-            QueueFit::Fits => fitting.push(name.to_owned()),
-            QueueFit::Missing => {}
-            QueueFit::Differs(reason) => report.problem(
-                Area::Broker,
-                format!("queue {name} was made with other options: {reason}"),
-                "an engine cannot consume it",
-                "give all engines and heat-api the same amqp_durable_queues, rabbit_quorum_queue and their like; to change \
-                 them stop all, delete the queues, start again",
-            ),
-        }
-    }
-    if !fitting.is_empty() {
-        report.fine(
-            Area::Broker,
-            format!("as this engine would make them: {}", fitting.join(", ")),
         );
     }
     Ok(())

@@ -9,6 +9,14 @@ use crate::store::{DatabaseOptions, RetryLimits, Schema, ServerFacts, Store, Sto
 /// Clocks further apart than this make engines take each other for dead, or stacks time out early.
 const MOST_SECONDS_APART: i64 = 5;
 
+/// It is read only.
+const OF_ALEMBIC: &str = "alembic_version";
+
+/// States of the schema before the one that this engine is written for, since Heat counts them by Alembic.
+const EARLIER_REVISIONS: [&str; 3] = ["c6214ca60943", "d2db381e3324", "88be64598c0f"];
+
+const GRANT: &str = "GRANT SELECT, INSERT, UPDATE, DELETE on Heat's database to the user of [database] connection";
+
 /// Connections that heat-api, Keystone and the others are left, at least.
 const LEFT_FOR_OTHERS: u64 = 20;
 
@@ -50,6 +58,7 @@ fn tell_unreachable(error: &StoreError, report: &mut Report) {
             "no engine can start",
             "correct user and password in [database] connection, or the grants of the server",
         ),
+        (_, Some(1044)) => ("no engine can start", GRANT),
         (_, Some(1049)) => (
             "no engine can start",
             "make the database, or correct its name in [database] connection",
@@ -71,7 +80,12 @@ async fn look_closer(settings: &Settings, store: &Store, report: &mut Report) ->
         let apart = (facts.now - store.clock().utc_now()).num_seconds();
         judge_server(&settings.database, &facts, apart, report);
         if facts.is_read_only {
-            // Every trial of a privilege would say the same.
+            report.unseen(
+                Area::Database,
+                "what the user may do: a server that takes no writes refuses them all alike",
+                "a lack of privileges would be found by users",
+                "ask again when the server takes writes",
+            );
             return Ok(());
         }
     }
@@ -127,7 +141,20 @@ fn judge_server(database: &DatabaseSettings, facts: &ServerFacts, apart: i64, re
 
 /// Whether every table and column is there.
 async fn compare_schema(expected: &Schema, store: &Store, report: &mut Report) -> Result<bool, StoreError> {
-    let lacking = lacking(&expected.tables, &store.columns().await?);
+    let columns = store.columns().await?;
+    // The server shows nobody a table of which they may do nothing: the trial of privileges tells of it.
+    let mut denied = Vec::new();
+    for table in expected
+        .tables
+        .iter()
+        .filter(|table| !columns.iter().any(|column| column.table == table.name))
+    {
+        if store.is_denied(table).await? {
+            denied.push(table.name.clone());
+        }
+    }
+    let mut lacking = lacking(&expected.tables, &columns);
+    lacking.retain(|name| !denied.contains(name));
     if !lacking.is_empty() {
         report.problem(
             Area::Database,
@@ -137,27 +164,40 @@ async fn compare_schema(expected: &Schema, store: &Store, report: &mut Report) -
         );
         return Ok(false);
     }
+    if denied.iter().any(|name| name == OF_ALEMBIC) {
+        report.unseen(
+            Area::Database,
+            format!("the revision of the schema: the user may not read {OF_ALEMBIC}"),
+            "a schema of another release goes unnoticed",
+            "GRANT SELECT on it",
+        );
+        return Ok(true);
+    }
     match store.schema_revision().await? {
         Some(revision) if revision == expected.revision => {
             report.fine(Area::Database, format!("the schema is at {revision}, as it should be"));
         }
+        Some(revision) if EARLIER_REVISIONS.contains(&revision.as_str()) => report.problem(
+            Area::Database,
+            format!("the schema is at {revision}, an earlier state than {}", expected.revision),
+            "an upgrade was not finished: Python engines of 27.0.1 fail, and what this engine writes others may not expect",
+            "run `heat-manage db_sync` of openstack-heat 27.0.1",
+        ),
         other => report.warning(
             Area::Database,
             format!(
-                "the schema is at {}, and this engine is written for {}",
+                "the schema is at {}, which this engine does not know; it is written for {}",
                 other.as_deref().unwrap_or("no revision"),
                 expected.revision
             ),
-            "all that is needed is there, but columns may mean something else by now",
-            "run `heat-manage db_sync` of openstack-heat 27.0.1, or take the engine of the release that the schema is of",
+            "all that is needed is there, but in a later release columns may mean something else",
+            "take the heat-engine-rs that speaks the release of the schema (`heat-manage db_version` names it)",
         ),
     }
     Ok(true)
 }
 
 async fn try_privileges(tables: &[Table], store: &Store, report: &mut Report) -> Result<(), StoreError> {
-    /// It is read only.
-    const OF_ALEMBIC: &str = "alembic_version";
     let mut refused = Vec::new();
     for table in tables.iter().filter(|table| table.name != OF_ALEMBIC) {
         for refusal in store.refusals(table).await? {
@@ -171,7 +211,7 @@ async fn try_privileges(tables: &[Table], store: &Store, report: &mut Report) ->
             Area::Database,
             format!("the user may not {}", refused.join(", ")),
             "statements of the engine fail, and with them stacks",
-            "GRANT SELECT, INSERT, UPDATE, DELETE on Heat's database to the user of [database] connection",
+            GRANT,
         );
     }
     Ok(())

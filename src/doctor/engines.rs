@@ -1,6 +1,6 @@
 //! Which engines live, of either kind and of which version.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use chrono::NaiveDateTime;
@@ -126,6 +126,20 @@ fn judge_answers(engines: &[Engine], report: &mut Report) {
     let ours: usize = versions.values().sum();
     judge_number(python, ours, report);
     judge_versions(&versions, report);
+    let of_python = engines.iter().filter(|engine| engine.answer == Answer::Python);
+    let hosts: BTreeSet<&str> = of_python.map(|engine| engine.service.host.as_str()).collect();
+    if !hosts.is_empty() {
+        let hosts: Vec<&str> = hosts.into_iter().collect();
+        report.unseen(
+            Area::Engines,
+            format!(
+                "the versions of Python's engines, on {}: no table and no answer of theirs has them",
+                hosts.join(", ")
+            ),
+            "engines of another release than the schema's write rows that others misread",
+            "`heat-engine --version` on each of these nodes: 27.0.1 is what heat-engine-rs works beside",
+        );
+    }
 }
 
 fn judge_number(python: usize, ours: usize, report: &mut Report) {
@@ -150,6 +164,15 @@ fn judge_number(python: usize, ours: usize, report: &mut Report) {
 }
 
 fn judge_versions(versions: &BTreeMap<&str, usize>, report: &mut Report) {
+    if versions.is_empty() {
+        return;
+    }
+    if versions.len() == 1 && versions.contains_key(VERSION) {
+        report.fine(
+            Area::Engines,
+            format!("all of heat-engine-rs are of version {VERSION}, as this one"),
+        );
+    }
     if versions.len() > 1 || versions.keys().any(|version| *version != VERSION) {
         let list: Vec<String> = versions
             .iter()
@@ -258,7 +281,9 @@ mod tests {
         let ours = |version: &str| Answer::Ours(version.to_owned());
         assert_eq!(judged(&[]).severity(), Severity::Problem);
         assert_eq!(judged(&[ours(VERSION)]).count(Severity::Warning), 1, "no Python engine");
-        assert_eq!(judged(&[ours(VERSION), Answer::Python]).severity(), Severity::Fine);
+        let with_python = judged(&[ours(VERSION), Answer::Python]);
+        assert_eq!(with_python.severity(), Severity::Unseen, "Python's version");
+        assert!(with_python.findings[2].what.contains("on h:"), "{with_python:?}");
         let mixed = judged(&[ours(VERSION), ours("0.0.9"), Answer::Python]);
         assert!(
             mixed.findings.iter().any(|finding| finding.what.contains("0.0.9 (1)")),

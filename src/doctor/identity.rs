@@ -64,10 +64,13 @@ async fn look_at_stack_domain(settings: &Settings, cloud: &Cloud, keystone_url: 
     match cloud.domain_admin_access(keystone_url).await {
         // The configuration warns of it.
         None => return,
-        Some(Ok(_)) => report.fine(
-            Area::Identity,
-            format!("{admin}, who makes users for stacks, can log in to their domain"),
-        ),
+        Some(Ok(access)) => {
+            report.fine(
+                Area::Identity,
+                format!("{admin}, who makes users for stacks, can log in to their domain"),
+            );
+            judge_roles(admin, &access.role_names(), report);
+        }
         Some(Err(error)) => {
             report.problem(
                 Area::Identity,
@@ -88,13 +91,59 @@ async fn look_at_stack_domain(settings: &Settings, cloud: &Cloud, keystone_url: 
         ),
         Some(Ok(true)) => report.fine(Area::Identity, format!("there is a role {role}")),
         // That an administrator of a domain may not list roles is no fault of theirs.
-        Some(Err(_)) | None => {}
+        Some(Err(error)) => report.unseen(
+            Area::Identity,
+            format!(
+                "whether there is a role {role}: {admin} may not list roles ({})",
+                told(&error)
+            ),
+            "users that stacks make get it; without it their stacks fail",
+            "`openstack role show`, as an administrator of the cloud",
+        ),
+        None => {}
     }
+}
+
+/// By Keystone's own rules; a cloud's policy may say otherwise, and is not asked: that would take making a user.
+fn judge_roles(admin: &str, roles: &[String], report: &mut Report) {
+    const MAKE_USERS: [&str; 2] = ["admin", "manager"];
+    if roles
+        .iter()
+        .any(|role| MAKE_USERS.contains(&role.to_lowercase().as_str()))
+    {
+        return;
+    }
+    report.warning(
+        Area::Identity,
+        format!("{admin} has no role `admin` in the domain of stack users, only {}", roles.join(", ")),
+        "by Keystone's own policy only an administrator of the domain makes users there: wait conditions, software \
+         deployments and auto-scaling need them",
+        "`openstack role add --user-domain DOMAIN --user USER --domain DOMAIN admin`, if the policy of this cloud is not \
+         another one",
+    );
 }
 
 fn told(error: &CloudError) -> String {
     match error {
         CloudError::Http(error) => error.message.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::Severity;
+
+    #[test]
+    fn who_makes_users_is_an_administrator() {
+        let severity = |roles: &[&str]| {
+            let mut report = Report::default();
+            let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+            judge_roles("heat_domain_admin", &roles, &mut report);
+            report.severity()
+        };
+        assert_eq!(severity(&["reader", "Admin"]), Severity::Fine);
+        assert_eq!(severity(&["member", "reader"]), Severity::Warning);
     }
 }

@@ -12,6 +12,7 @@ mod queues;
 mod report;
 mod secrets;
 mod stacks;
+mod topology;
 
 pub use report::{Area, Finding, Report, Severity};
 
@@ -37,10 +38,18 @@ pub async fn examine(reading: Reading, remove: bool) -> Report {
     }
     let settings = Arc::new(reading.settings);
     let store = database::look(&settings, &mut report).await;
-    let bus = broker::look(&settings, &mut report).await;
-    look_at_identity(&settings, &mut report).await;
     if let Some(store) = &store {
         secrets::look(&settings, store, &mut report).await;
+    }
+    let bus = broker::look(&settings, &mut report).await;
+    let cloud = cloud_of(&settings, &mut report);
+    if let Some(bus) = &bus {
+        topology::look(&settings, bus, cloud.as_ref(), &mut report).await;
+    }
+    if let Some(cloud) = &cloud {
+        identity::look(&settings, cloud, &mut report).await;
+    }
+    if let Some(store) = &store {
         let known = engines::look(&settings, store, bus.as_ref(), &mut report).await;
         stacks::look(&settings, store, &known, &mut report).await;
         if let Some(bus) = &bus {
@@ -83,16 +92,18 @@ fn look_at_configuration(reading: &Reading, report: &mut Report) {
     }
 }
 
-async fn look_at_identity(settings: &Settings, report: &mut Report) {
-    match Cloud::new(CloudOptions::from(settings), Clock::system()) {
-        Ok(cloud) => identity::look(settings, &cloud, report).await,
-        Err(error) => report.problem(
-            Area::Identity,
-            crate::exception::chain(&error),
-            "no service of the cloud can be reached",
-            "correct the options of [clients]",
-        ),
-    }
+fn cloud_of(settings: &Settings, report: &mut Report) -> Option<Cloud> {
+    let cloud = Cloud::new(CloudOptions::from(settings), Clock::system());
+    cloud
+        .inspect_err(|error| {
+            report.problem(
+                Area::Identity,
+                crate::exception::chain(error),
+                "no service of the cloud can be reached",
+                "correct the options of [clients]",
+            );
+        })
+        .ok()
 }
 
 /// A bus whose both connections are up.

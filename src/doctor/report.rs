@@ -32,6 +32,8 @@ impl Area {
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
     Fine,
+    /// From here it cannot be told whether it is so.
+    Unseen,
     /// Works, and an operator should know.
     Warning,
     /// Does not work, or will not.
@@ -58,6 +60,10 @@ pub struct Report {
 impl Report {
     pub fn fine(&mut self, area: Area, what: impl Into<String>) {
         self.add(area, Severity::Fine, what.into(), "", "");
+    }
+
+    pub fn unseen(&mut self, area: Area, what: impl Into<String>, why: &str, advice: &str) {
+        self.add(area, Severity::Unseen, what.into(), why, advice);
     }
 
     pub fn warning(&mut self, area: Area, what: impl Into<String>, why: &str, advice: &str) {

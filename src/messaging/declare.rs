@@ -79,7 +79,7 @@ pub(super) async fn declare_queue(live: &Live, queue: &QueueDeclaration) -> Resu
     }
 }
 
-async fn try_exchange(live: &Live, exchange: &ExchangeDeclaration) -> Result<(), DeclareError> {
+pub(super) async fn try_exchange(live: &Live, exchange: &ExchangeDeclaration) -> Result<(), DeclareError> {
     let channel = live.channel().await?;
     declare_exchange_on(&channel, exchange).await
 }
@@ -125,6 +125,21 @@ pub(super) async fn try_queue(live: &Live, queue: &QueueDeclaration) -> Result<(
             .await?;
     }
     Ok(())
+}
+
+pub(super) async fn exchange_exists(live: &Live, name: &str) -> Result<bool, DeclareError> {
+    let channel = live.channel().await?;
+    let passive = ExchangeDeclareOptions {
+        passive: true,
+        ..ExchangeDeclareOptions::default()
+    };
+    // Of one that is there, a passive declaration compares nothing.
+    let declared = channel.exchange_declare(short(name)?, lapin::ExchangeKind::Topic, passive, FieldTable::default());
+    match declared.await {
+        Ok(()) => Ok(true),
+        Err(error) if reply_code(&error) == Some(NOT_FOUND) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What a queue holds and who reads it; `None` if there is none of that name.

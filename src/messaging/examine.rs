@@ -1,4 +1,4 @@
-//! Whether brokers and queues are as the options want them, for an operator who asks.
+//! Whether brokers, exchanges and queues are as the options want them, for an operator who asks.
 
 use std::time::Duration;
 
@@ -9,16 +9,19 @@ use lapin::options::{
 };
 use lapin::types::FieldTable;
 use lapin::{BasicProperties, Connection};
+use secrecy::SecretString;
+use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use super::bus::Bus;
 use super::connection::Live;
-use super::declare::{DeclareError, queue_state, short, try_queue};
+use super::declare::{DeclareError, exchange_exists, queue_state, short, try_exchange, try_queue};
 use super::dial::{Dialer, reason_of};
 use super::error::{PublishError, SetupError};
 use super::options::Options;
 use super::queue_manager::hex_id;
 use super::tls;
+use super::topology::{Argument, ExchangeDeclaration, ExchangeKind, QueueDeclaration};
 
 /// Connects to each broker of the transport URL once. `host:port`, and how long it took or why it failed.
 pub async fn try_brokers(mut options: Options) -> Result<Vec<(String, Result<Duration, String>)>, SetupError> {
@@ -46,14 +49,55 @@ async fn say_goodbye(connection: Connection) {
     let _ = tokio::time::timeout(PATIENCE, connection.close(200, "OK".into())).await;
 }
 
-/// How a queue is compared with what this engine would make.
+/// How an exchange or a queue compares with what this engine would make.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum QueueFit {
+pub enum Fit {
     /// Nobody has made it yet.
     Missing,
     Fits,
     /// The broker's words for what is otherwise.
     Differs(String),
+}
+
+/// An exchange as the options want it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpectedExchange {
+    pub name: String,
+    pub kind: &'static str,
+    pub durable: bool,
+    pub auto_delete: bool,
+}
+
+/// A queue of a topic as the options want it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExpectedQueue {
+    pub name: String,
+    pub durable: bool,
+    pub auto_delete: bool,
+    pub arguments: Map<String, Value>,
+}
+
+/// As whom, and where, the options log in to the first broker.
+#[derive(Clone, Debug)]
+pub struct BrokerLogin {
+    pub user: String,
+    pub password: SecretString,
+    pub virtual_host: String,
+}
+
+impl BrokerLogin {
+    pub fn of(mut options: Options) -> Result<Self, SetupError> {
+        let url = options.resolve()?;
+        let first = url.brokers.into_iter().next();
+        let (user, password) = first
+            .map(|broker| (broker.username, broker.password))
+            .unwrap_or_default();
+        Ok(Self {
+            user,
+            password: password.into(),
+            virtual_host: url.virtual_host,
+        })
+    }
 }
 
 /// What the user of the transport URL needs to be allowed, in RabbitMQ's terms.
@@ -75,19 +119,74 @@ impl Permission {
 }
 
 impl Bus {
-    /// Compares a queue of a topic with what the options ask for. A queue that is not there is not made.
-    pub async fn examine_queue(&self, name: &str) -> Result<QueueFit, PublishError> {
+    /// The exchanges of requests: that of all topics, and one for the fanouts of each.
+    pub fn expected_exchanges(&self, topics: &[&str]) -> Vec<ExpectedExchange> {
+        let topology = &self.shared.topology;
+        let fanouts = topics.iter().map(|topic| topology.fanout_exchange(topic));
+        let all = std::iter::once(topology.control_exchange()).chain(fanouts);
+        all.map(|exchange| ExpectedExchange {
+            name: exchange.name,
+            kind: match exchange.kind {
+                ExchangeKind::Topic => "topic",
+                ExchangeKind::Fanout => "fanout",
+            },
+            durable: exchange.durable,
+            auto_delete: exchange.auto_delete,
+        })
+        .collect()
+    }
+
+    pub fn expected_queue(&self, name: &str) -> ExpectedQueue {
+        let queue = self.shared.topology.topic_queue(name);
+        let arguments = queue.arguments.into_iter().map(|(name, argument)| {
+            let value = match argument {
+                Argument::Number(number) => Value::from(number),
+                Argument::Text(text) => Value::from(text),
+                Argument::Flag(flag) => Value::from(flag),
+            };
+            (name.to_owned(), value)
+        });
+        ExpectedQueue {
+            name: queue.name,
+            durable: queue.durable,
+            auto_delete: queue.auto_delete,
+            arguments: arguments.collect(),
+        }
+    }
+
+    /// Compares an exchange with what the options ask for. One that is not there is not made.
+    pub async fn examine_exchange(&self, exchange: &ExpectedExchange) -> Result<Fit, PublishError> {
+        let declaration = ExchangeDeclaration {
+            name: exchange.name.clone(),
+            kind: match exchange.kind {
+                "fanout" => ExchangeKind::Fanout,
+                _ => ExchangeKind::Topic,
+            },
+            durable: exchange.durable,
+            auto_delete: exchange.auto_delete,
+        };
+        let live = self.live_to_examine().await?;
+        match live.answered(exchange_exists(&live, &exchange.name)).await {
+            Ok(false) => return Ok(Fit::Missing),
+            Ok(true) => {}
+            Err(error) => return Ok(Fit::Differs(told(error))),
+        }
+        Ok(fit(live.answered(try_exchange(&live, &declaration)).await))
+    }
+
+    /// Compares a queue of a topic with what the options ask for. A queue that is not there is not made, and none is bound.
+    pub async fn examine_queue(&self, name: &str) -> Result<Fit, PublishError> {
         let live = self.live_to_examine().await?;
         match live.answered(queue_state(&live, name)).await {
-            Ok(None) => return Ok(QueueFit::Missing),
+            Ok(None) => return Ok(Fit::Missing),
             Ok(Some(_)) => {}
-            Err(error) => return Ok(QueueFit::Differs(told(error))),
+            Err(error) => return Ok(Fit::Differs(told(error))),
         }
-        let queue = self.shared.topology.topic_queue(name);
-        match live.answered(try_queue(&live, &queue)).await {
-            Ok(()) => Ok(QueueFit::Fits),
-            Err(error) => Ok(QueueFit::Differs(told(error))),
-        }
+        let queue = QueueDeclaration {
+            exchange: None,
+            ..self.shared.topology.topic_queue(name)
+        };
+        Ok(fit(live.answered(try_queue(&live, &queue)).await))
     }
 
     /// What the broker does not allow, tried on a queue that goes again.
@@ -141,6 +240,13 @@ async fn try_permission(channel: &Channel, permission: Permission, name: &str) -
         }
     }
     Ok(())
+}
+
+fn fit(declared: Result<(), DeclareError>) -> Fit {
+    match declared {
+        Ok(()) => Fit::Fits,
+        Err(error) => Fit::Differs(told(error)),
+    }
 }
 
 fn told(error: DeclareError) -> String {

@@ -36,7 +36,7 @@ pub use bus::{Bus, Health, HealthWatch};
 pub use capture::{CaptureError, CapturedRequest};
 pub use declare::QueueState;
 pub use error::{PublishError, SetupError};
-pub use examine::{Permission, QueueFit, try_brokers};
+pub use examine::{BrokerLogin, ExpectedExchange, ExpectedQueue, Fit, Permission, try_brokers};
 pub use fault::{Exception, Fault};
 pub use notifier::{Notifier, unsupported_drivers};
 pub use options::Options;

@@ -176,6 +176,19 @@ impl Session {
         Ok(refusals)
     }
 
+    /// Whether the server says that a table, which may be there or not, is none of the user's business.
+    pub async fn is_denied(&mut self, table: &Table) -> Result<bool, StoreError> {
+        match self
+            .fetch_optional(format!("SELECT 1 FROM `{}` WHERE 1 = 0", table.name), &[])
+            .await
+        {
+            Ok(_) => Ok(false),
+            Err(error) if is_refusal(&error) => Ok(true),
+            Err(error) if error.server_error_number() == Some(NO_SUCH_TABLE) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     pub async fn locks_by_engine(&mut self) -> Result<Vec<LocksOfEngine>, StoreError> {
         let sql = "SELECT engine_id, COUNT(*) AS count, MIN(COALESCE(updated_at, created_at)) AS oldest \
                    FROM resource WHERE engine_id IS NOT NULL GROUP BY engine_id";
@@ -190,6 +203,8 @@ impl Session {
         Ok(rows.iter().map(locks).collect::<Result<_, _>>()?)
     }
 }
+
+const NO_SUCH_TABLE: u16 = 1146;
 
 /// "… command denied to user …", for a table or a column.
 fn is_refusal(error: &StoreError) -> bool {

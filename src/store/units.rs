@@ -53,6 +53,7 @@ units! { single:
     schema_revision() -> Option<String>;
     columns() -> Vec<Column>;
     refusals(table: &Table) -> Vec<Refusal>;
+    is_denied(table: &Table) -> bool;
     locks_by_engine() -> Vec<LocksOfEngine>;
     stacks_under_way() -> Vec<StackInProgress>;
 

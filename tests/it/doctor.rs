@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::daemon::trouble::until;
 use crate::daemon::{RunningEngine, program, text};
 use crate::lab::{Lab, TestDatabase, TestVhost};
 use crate::rpc::Deployment;
@@ -109,7 +110,9 @@ fn where_all_is_well_there_is_nothing_to_do() {
         "database: the schema is at 97b2a986f922",
         "database: the user may do all that the engine does",
         "broker: the user may make queues, write and read",
-        "broker: as this engine would make them: engine, engine.",
+        "broker: as this engine would make them: heat (topic exchange), engine_fanout (fanout exchange), \
+         engine_worker_fanout (fanout exchange), heat-engine-listener_fanout (fanout exchange), engine, engine.",
+        "engines: all of heat-engine-rs are of version ",
         "identity: Keystone v3",
         "identity: [trustee] heat can log in",
         "identity: heat_domain_admin, who makes users for stacks, can log in",
@@ -119,6 +122,19 @@ fn where_all_is_well_there_is_nothing_to_do() {
     ] {
         assert!(visit.has("fine", wanted), "{wanted} in {}", visit.report);
     }
+    // What cannot be seen is told, and is no fault of anybody.
+    assert!(
+        visit.has(
+            "unseen",
+            "broker: whether the queues are bound, and which policies hold for them"
+        ),
+        "{}",
+        visit.report
+    );
+    assert_eq!(
+        (visit.report["unseen"].as_u64(), visit.report["severity"].as_str()),
+        (Some(1), Some("warning"))
+    );
     let path = engine.configuration.display().to_string();
     let shown = text(&program(&["--config-file", &path, "doctor"]).stdout);
     assert!(
@@ -232,6 +248,29 @@ fn refused_logins_are_told_apart() {
 }
 
 #[test]
+fn an_administrator_of_stack_users_who_is_none_is_found() {
+    let place = Place::new("admin");
+    let told = |extra: &str| place.visit(&format!("[DEFAULT]\n{extra}\n"), &[]);
+    for (extra, name) in [
+        ("stack_domain_admin = nobody", "nobody"),
+        (
+            "stack_user_domain_name = nowhere\nstack_user_domain_id =",
+            "heat_domain_admin",
+        ),
+        // A user of another domain.
+        (
+            "stack_domain_admin = heat\nstack_domain_admin_password = heatservice",
+            "heat",
+        ),
+    ] {
+        let visit = told(extra);
+        let wanted = format!("identity: {name} cannot log in to the domain of stack users: The request you have made");
+        assert!(visit.has("problem", &wanted), "{extra}: {}", visit.report);
+        assert_eq!(visit.code, Some(1));
+    }
+}
+
+#[test]
 fn a_role_that_nobody_made_is_found() {
     let visit = Place::new("role").visit("[DEFAULT]\nheat_stack_user_role = nobody_made_it\n", &[]);
     assert!(
@@ -308,6 +347,24 @@ fn a_database_without_tables_or_with_too_few_is_found() {
 }
 
 #[test]
+fn a_schema_of_another_time_is_found() {
+    let place = Place::new("revision");
+    let at = |revision: &str| {
+        place
+            .database
+            .sql(&format!("UPDATE alembic_version SET version_num = '{revision}'"));
+        place.visit("", &[])
+    };
+    let earlier = at("88be64598c0f");
+    let wanted = "database: the schema is at 88be64598c0f, an earlier state than 97b2a986f922";
+    assert!(earlier.has("problem", wanted), "{}", earlier.report);
+    let later = at("0123456789ab");
+    let wanted =
+        "database: the schema is at 0123456789ab, which this engine does not know; it is written for 97b2a986f922";
+    assert!(later.has("warning", wanted), "{}", later.report);
+}
+
+#[test]
 fn a_key_that_opens_nothing_is_found() {
     let place = Place::new("doctor_key");
     place.database.sql(
@@ -323,25 +380,66 @@ fn a_key_that_opens_nothing_is_found() {
 fn a_user_who_may_not_do_everything_is_found() {
     let place = Place::new("grants");
     let (name, database) = (&place.database.name, &Lab::get().database);
-    Lab::get().sql(&format!(
-        "CREATE USER '{name}'@'%' IDENTIFIED BY 'p'; GRANT SELECT, INSERT, UPDATE ON {name}.* TO '{name}'@'%'"
-    ));
     let connection = format!(
         "[database]\nconnection = mysql+pymysql://{name}:p@{}:{}/{name}\n",
         database.host, database.port
     );
+    let tables: Vec<String> = place
+        .database
+        .sql("SHOW TABLES")
+        .into_iter()
+        .map(|mut row| row.remove(0))
+        .collect();
+    let all = "SELECT, INSERT, UPDATE, DELETE";
+    // All tables but one, with what is left of that.
+    let told = |table: &str, left: &str| {
+        let mut grants = format!("CREATE USER '{name}'@'%' IDENTIFIED BY 'p'; ");
+        for other in tables.iter().filter(|other| *other != table) {
+            grants += &format!("GRANT {all} ON {name}.{other} TO '{name}'@'%'; ");
+        }
+        if !left.is_empty() {
+            grants += &format!("GRANT {left} ON {name}.{table} TO '{name}'@'%'; ");
+        }
+        Lab::get().sql(&grants);
+        let visit = place.visit(&connection, &[]);
+        Lab::get().sql(&format!("DROP USER '{name}'@'%'"));
+        let problems = visit
+            .of("problem")
+            .into_iter()
+            .filter(|what| what.starts_with("database:"));
+        (problems.collect::<Vec<_>>(), visit)
+    };
+    let (nothing, _) = told("none", "");
+    assert_eq!(nothing, Vec::<String>::new());
+    for lacking in all.split(", ") {
+        let left: Vec<&str> = all.split(", ").filter(|privilege| *privilege != lacking).collect();
+        let (problems, visit) = told("event", &left.join(", "));
+        let of_event = format!("{lacking} on event");
+        assert!(
+            problems.len() == 1 && problems[0].contains(&of_event) && !problems[0].contains("resource"),
+            "{lacking}: {}",
+            visit.report
+        );
+        assert_eq!(visit.code, Some(1));
+    }
+    // A table that the server hides from the user is not taken for one that is not there.
+    let (problems, _) = told("stack_tag", "");
+    let refused = "SELECT on stack_tag, UPDATE on stack_tag, DELETE on stack_tag, INSERT on stack_tag";
+    assert_eq!(problems, [format!("database: the user may not {refused}")]);
+    let (problems, visit) = told("alembic_version", "");
+    assert_eq!(problems, Vec::<String>::new());
+    let wanted = "database: the revision of the schema: the user may not read alembic_version";
+    assert!(visit.has("unseen", wanted), "{}", visit.report);
+    // One who may not even enter.
+    Lab::get().sql(&format!("CREATE USER '{name}'@'%' IDENTIFIED BY 'p'"));
     let visit = place.visit(&connection, &[]);
     Lab::get().sql(&format!("DROP USER '{name}'@'%'"));
-    let problem = visit
-        .of("problem")
-        .into_iter()
-        .find(|what| what.starts_with("database:"));
-    let problem = problem.unwrap_or_else(|| panic!("{}", visit.report));
+    assert!(visit.has("problem", "Access denied for user"), "{}", visit.report);
     assert!(
-        problem.contains("the user may not DELETE on event, DELETE on"),
-        "{problem}"
+        visit.report.to_string().contains("GRANT SELECT, INSERT"),
+        "{}",
+        visit.report
     );
-    assert!(!problem.contains("INSERT") && !problem.contains("alembic"), "{problem}");
 }
 
 #[test]
@@ -360,6 +458,138 @@ fn queues_with_other_options_are_found() {
         "{}",
         visit.report
     );
+}
+
+/// The management API as heat.conf names it.
+fn management(credentials: &str) -> String {
+    let url = &Lab::get().broker.management_url;
+    format!(
+        "[heat_engine_rs]\nbroker_management_url = {}\n",
+        url.replacen("http://", &format!("http://{credentials}"), 1)
+    )
+}
+
+#[test]
+fn exchanges_with_other_options_are_found() {
+    let place = Place::new("exchange");
+    let path = format!("exchanges/{}/heat", place.vhost.name);
+    let put = |body: Value| Lab::get().management("PUT", &path, Some(&body.to_string()));
+    put(json!({"type": "direct", "durable": false}));
+    let visit = place.visit("", &[]);
+    assert!(
+        visit.has(
+            "problem",
+            "broker: exchange heat was made with other options: PRECONDITION_FAILED"
+        ),
+        "{}",
+        visit.report
+    );
+    assert_eq!(visit.code, Some(1));
+    Lab::get().management("DELETE", &path, None);
+    put(json!({"type": "topic", "durable": true}));
+    let visit = place.visit("", &[]);
+    assert!(
+        visit.has(
+            "warning",
+            "broker: exchange heat was made with other options: PRECONDITION_FAILED"
+        ),
+        "engines use it as it is: {}",
+        visit.report
+    );
+    Lab::get().management("DELETE", &path, None);
+    place.put_queue("engine", &json!({"durable": false}));
+    let visit = place.visit("", &[]);
+    let wanted = "broker: there are queues (engine) and no exchange heat by which they are reached";
+    assert!(visit.has("problem", wanted), "{}", visit.report);
+    // It only looks: neither is the exchange made, nor the queue bound.
+    assert!(
+        place
+            .vhost
+            .exchanges()
+            .iter()
+            .all(|exchange| exchange["name"] != "heat")
+    );
+    assert!(place.vhost.bindings().iter().all(|binding| binding["source"] == ""));
+}
+
+#[test]
+fn a_queue_that_does_not_last_is_found_where_it_should() {
+    let place = Place::new("lasting");
+    place.put_queue("engine", &json!({"durable": false}));
+    let visit = place.visit("[oslo_messaging_rabbit]\namqp_durable_queues = true\n", &[]);
+    let wanted = "broker: queue engine was made with other options: PRECONDITION_FAILED";
+    assert!(visit.has("warning", wanted), "{}", visit.report);
+    place.put_queue("notifications.info", &json!({"durable": true}));
+    let visit = place.visit("[oslo_messaging_notifications]\ndriver = messagingv2\n", &[]);
+    let wanted = "broker: queue notifications.info was made with other options: PRECONDITION_FAILED";
+    assert!(visit.has("problem", wanted), "{}", visit.report);
+}
+
+#[test]
+fn the_management_api_shows_bindings_policies_and_the_queues_of_others() {
+    let engine = RunningEngine::start("managed", &management(""), &[]);
+    let name = &engine.vhost.name;
+    let visit = Visit::to(&engine.configuration, &[]);
+    for wanted in [
+        "broker: the management API answers at http://127.0.0.1:",
+        "broker: all queues are bound to exchange heat",
+    ] {
+        assert!(visit.has("fine", wanted), "{wanted} in {}", visit.report);
+    }
+    assert_eq!(visit.of("unseen"), Vec::<String>::new());
+    assert_eq!(visit.of("problem"), Vec::<String>::new());
+
+    let lab = Lab::get();
+    lab.management(
+        "DELETE",
+        &format!("bindings/{name}/e/heat/q/engine_worker/engine_worker"),
+        None,
+    );
+    lab.management("PUT", &format!("queues/{name}/copies"), Some("{}"));
+    let bind = format!("bindings/{name}/e/heat/q/copies");
+    lab.management("POST", &bind, Some(r#"{"routing_key": "engine"}"#));
+    let other = format!("queues/{name}/engine_worker.another");
+    lab.management(
+        "PUT",
+        &other,
+        Some(r#"{"durable": true, "arguments": {"x-max-length": 3}}"#),
+    );
+    let policy = json!({"pattern": "^engine$", "definition": {"message-ttl": 60000}, "apply-to": "queues"});
+    lab.management("PUT", &format!("policies/{name}/lossy"), Some(&policy.to_string()));
+    let lossy = "broker: policy lossy on queue engine: message-ttl = 60000";
+    until("the policy holds", || {
+        Visit::to(&engine.configuration, &[]).has("warning", lossy)
+    });
+    let unbound = "broker: not bound to exchange heat: engine_worker, engine_worker.another";
+    for _ in 0..2 {
+        let visit = Visit::to(&engine.configuration, &[]);
+        assert!(
+            visit.has("problem", unbound),
+            "it binds nothing itself: {}",
+            visit.report
+        );
+        for wanted in [
+            "broker: what is sent to engine goes to these queues, too: copies",
+            "broker: queue engine_worker.another is not as this engine would make it: durable is true, not false, \
+             x-max-length is 3, and should not be set",
+            lossy,
+        ] {
+            assert!(visit.has("warning", wanted), "{wanted} in {}", visit.report);
+        }
+        assert_eq!(visit.code, Some(1));
+    }
+}
+
+#[test]
+fn a_management_api_that_lets_nobody_in_is_told() {
+    let place = Place::new("unmanaged");
+    let visit = place.visit(&management("somebody:hunter2@"), &[]);
+    let wanted = "broker: the management API does not show the bindings: it answers with HTTP 401";
+    assert!(visit.has("warning", wanted), "{}", visit.report);
+    assert!(!visit.report.to_string().contains("hunter2"), "{}", visit.report);
+    let visit = place.visit("[heat_engine_rs]\nbroker_management_url = http://127.0.0.1:1\n", &[]);
+    let wanted = "broker: the management API does not show the bindings: ";
+    assert!(visit.has("warning", wanted), "{}", visit.report);
 }
 
 #[test]
@@ -532,6 +762,8 @@ fn engines_of_both_kinds_are_told_apart() {
         "{}",
         visit.report
     );
+    let wanted = "engines: the versions of Python's engines, on ";
+    assert!(visit.has("unseen", wanted), "{}", visit.report);
     deployment.start_ours("ours");
     let visit = Visit::to(&deployment.configuration("doctor"), &[]);
     assert!(
