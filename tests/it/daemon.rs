@@ -407,3 +407,40 @@ fn what_is_installed_is_sound() {
         assert!(unit.contains(wanted), "{wanted}");
     }
 }
+
+/// Every verb and option that an operator is told to type is one.
+#[test]
+fn what_the_documents_call_for_exists() {
+    const DOCUMENTS: [&str; 3] = [
+        include_str!("../../README.md"),
+        include_str!("../../docs/operations.md"),
+        include_str!("../../config/prometheus-alerts.yaml"),
+    ];
+    let help = |arguments: &[&str]| text(&program(&[arguments, &["--help"]].concat()).stdout);
+    let general = help(&[]);
+    let verbs = ["doctor", "inspect", "template"];
+    let of_verbs = verbs.map(|verb| help(&[verb]));
+    let of_template = ["validate", "resolve", "functions"].map(|verb| help(&["template", verb]));
+    let mut seen = 0;
+    for line in DOCUMENTS.iter().flat_map(|document| document.lines()) {
+        for command in line.split("heat-engine-rs ").skip(1) {
+            let command = command.split(['`', '|', '…', '(']).next().unwrap_or_default();
+            let words: Vec<&str> = command.split_whitespace().collect();
+            let verb = verbs.iter().position(|verb| words.contains(verb));
+            let options = words.iter().filter(|word| word.starts_with("--"));
+            for option in options {
+                let name = option.split(['=', '[', '.', ',', ';', ':']).next().unwrap_or_default();
+                let is_in = |help: &String| {
+                    let known = help.split(|it: char| !it.is_ascii_alphanumeric() && it != '-');
+                    known.into_iter().any(|known| known == name)
+                };
+                let is_known = is_in(&general)
+                    || verb.is_some_and(|verb| is_in(&of_verbs[verb]))
+                    || (words.contains(&"template") && of_template.iter().any(is_in));
+                assert!(is_known, "{name} in {line:?}");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}

@@ -1,5 +1,7 @@
 //! What monitoring sees of a running engine.
 
+mod moves;
+
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -7,9 +9,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::convergence::linked::LinkedSite;
+use crate::convergence::site::{Site, eventually};
+use crate::convergence::templates::flat;
 use crate::daemon::RunningEngine;
 use crate::daemon::trouble::until;
 use crate::lab::Lab;
+use crate::link::Weather;
 
 const DOCUMENTATION: &str = include_str!("../../docs/operations.md");
 const ALERTS: &str = include_str!("../../config/prometheus-alerts.yaml");
@@ -165,6 +171,127 @@ fn an_engine_is_alive_while_it_waits_and_ready_when_it_serves() {
     assert_eq!(get(&metrics, "/ready").0, 503);
     assert_eq!(get(&metrics, "/nonsense").0, 404);
     drop(engine);
+}
+
+/// Every label and every value of one that an alert asks for is in the table of metrics.
+#[test]
+fn alerts_speak_of_labels_that_there_are() {
+    let table = DOCUMENTATION
+        .split("| metric | labels | |")
+        .nth(1)
+        .expect("the table of metrics");
+    let rows: Vec<(BTreeSet<String>, &str)> = table
+        .lines()
+        .skip(2)
+        .take_while(|line| line.starts_with('|'))
+        .map(|line| (names_in(line), line))
+        .collect();
+    let row_of = |metric: &str| {
+        let whole = names_in(metric).pop_first().expect("a metric");
+        rows.iter()
+            .find(|(names, _)| names.contains(&whole))
+            .map(|(_, row)| *row)
+    };
+    let mut asked = 0;
+    for (place, _) in ALERTS.match_indices("heat_engine_") {
+        let Some((metric, rest)) = ALERTS[place..].split_once('{') else {
+            continue;
+        };
+        if !metric.chars().all(|it| it.is_ascii_alphanumeric() || it == '_') {
+            continue;
+        }
+        let row = row_of(metric).unwrap_or_else(|| panic!("{metric} is not documented"));
+        let (matchers, _) = rest.split_once('}').expect("an end");
+        for matcher in matchers.split(',') {
+            let (label, values) = matcher.split_once('=').expect("a matcher");
+            assert!(row.contains(&format!("`{label}`")), "{metric} has no label {label}");
+            let values = values.trim_start_matches('~').trim_matches('"');
+            for value in values.split('|').filter(|value| !value.contains('.')) {
+                assert!(
+                    row.contains(&format!("`{value}`")),
+                    "{label} of {metric} is never {value}"
+                );
+            }
+            asked += 1;
+        }
+    }
+    assert!(asked >= 4, "{asked}");
+    let known: BTreeSet<&str> = rows
+        .iter()
+        .flat_map(|(_, row)| row.split('|').nth(2).unwrap_or_default().split(','))
+        .map(|label| label.trim().trim_matches('`'))
+        // Prometheus' own.
+        .chain(["instance", "job", "le"])
+        .collect();
+    for by in ALERTS.split("by (").skip(1) {
+        let (labels, _) = by.split_once(')').expect("an end");
+        for label in labels.split(',') {
+            assert!(known.contains(label.trim()), "{label}");
+        }
+    }
+}
+
+/// Nobody has the database; then it is there, then it is gone again.
+#[tokio::test(flavor = "multi_thread")]
+async fn readiness_follows_the_database_from_the_start_on() {
+    let linked = LinkedSite::new("health_db", "").await;
+    let health = free_address();
+    let mut options: Vec<(&str, String)> = linked.options().into();
+    options.push(("OS_HEAT_ENGINE_RS__HEALTH_ADDRESS", health.clone()));
+    linked.database.weather(Weather::Cut);
+    let options: Vec<(&str, &str)> = options.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let engine = linked.site.launch_with(&options);
+    let says = |status: u16, reasons: &str| reasons_now(&health) == (status, reasons.to_owned());
+    let starting = r#"["the engine starts; the database has not answered yet"]"#;
+    eventually("it says that it starts", || async { says(503, starting) }).await;
+    assert_eq!(get(&health, "/live").0, 200);
+    linked.database.weather(Weather::Fair);
+    eventually("it is ready", || async { says(200, "[]") }).await;
+    linked.database.weather(Weather::Cut);
+    eventually("it misses the database", || async {
+        says(503, r#"["the database does not answer"]"#)
+    })
+    .await;
+    assert_eq!(get(&health, "/live").0, 200, "a restart would not bring it back");
+    linked.database.weather(Weather::Fair);
+    eventually("it is ready again", || async { says(200, "[]") }).await;
+    drop(engine);
+    linked.site.close().await;
+}
+
+fn reasons_now(address: &str) -> (u16, String) {
+    reasons(address, "/ready")
+}
+
+/// Told to end, it is alive and not ready, for as long as it finishes what it does.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_finishes_its_work_is_alive_and_not_ready() {
+    let site = Site::new("health_term", "").await;
+    let address = free_address();
+    let engine = site
+        .engine_with(&[("OS_HEAT_ENGINE_RS__METRICS_ADDRESS", &address)])
+        .await;
+    let slowly = json!({"value": "x", "action_wait_secs": {"create": 8}});
+    let stack = site.create("health", flat(1, &slowly)).await;
+    site.until_resource(&stack, "r0", "CREATE_IN_PROGRESS").await;
+    assert_eq!(reasons_now(&address), (200, "[]".to_owned()));
+    engine.signal("TERM");
+    eventually("it says that it stops", || async {
+        reasons_now(&address) == (503, r#"["the engine stops"]"#.to_owned())
+    })
+    .await;
+    // It is still at it.
+    assert_eq!(site.resource(&stack, "r0").await.state(), "CREATE_IN_PROGRESS");
+    let (status, body) = get(&address, "/live");
+    assert_eq!((status, body.trim_end()), (200, r#"{"status":"alive","reasons":[]}"#));
+    let page = get(&address, "/metrics").1;
+    assert!(
+        page.contains("heat_engine_ready 0\n") && page.contains("heat_engine_alive 1\n"),
+        "{page}"
+    );
+    site.until_resource(&stack, "r0", "CREATE_COMPLETE").await;
+    eventually("it has ended", || async { get(&address, "/live").0 == 0 }).await;
+    site.close().await;
 }
 
 #[test]

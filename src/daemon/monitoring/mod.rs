@@ -110,7 +110,7 @@ impl Monitoring {
             self.obstacles().is_empty(),
             self.stuck_parts().is_empty(),
         );
-        Some(exporter.render())
+        Some(exporter.render() + &process::processor_time())
     }
 }
 

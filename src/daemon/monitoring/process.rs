@@ -1,6 +1,6 @@
 //! What the system knows of this process, under the names that Prometheus has for it.
 
-use metrics::{counter, describe_counter, describe_gauge, gauge};
+use metrics::{describe_gauge, gauge};
 
 use crate::daemon::memory;
 
@@ -15,7 +15,6 @@ const START: &str = "process_start_time_seconds";
 const TICKS_IN_A_SECOND: f64 = 100.0;
 
 pub fn describe() {
-    describe_counter!(CPU, "Time that the process has computed, in seconds");
     describe_gauge!(MEMORY, "Memory that the process holds, in bytes");
     describe_gauge!(FILES, "Files and connections that are open");
     describe_gauge!(MOST_FILES, "Files and connections that may be open");
@@ -35,12 +34,21 @@ pub fn update() {
         gauge!(MOST_FILES).set(most);
     }
     let Some(stat) = Stat::read() else { return };
-    // Prometheus wants fractions, which counters do not have here.
-    counter!(CPU).absolute(stat.cpu_seconds as u64);
     gauge!(THREADS).set(stat.threads);
     if let Some(booted) = booted_at() {
         gauge!(START).set(booted + stat.started_after_boot);
     }
+}
+
+/// The part of the page that counters cannot give: they count whole numbers, and an engine is idle for most of its seconds.
+pub fn processor_time() -> String {
+    let Some(stat) = Stat::read() else {
+        return String::new();
+    };
+    format!(
+        "# HELP {CPU} Time that the process has computed, in seconds\n# TYPE {CPU} counter\n{CPU} {}\n",
+        stat.cpu_seconds
+    )
 }
 
 struct Stat {
