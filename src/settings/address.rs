@@ -98,7 +98,7 @@ mod tests {
         }
         let odd = [
             ("9465", "is not host:port"),
-            ("http://127.0.0.1:9465", "is a URL"),
+            ("http://127.0.0.1:9465", "is a URL, not host:port"),
             ("::1:9465", "has an IPv6 address without brackets"),
             ("[::1]9465", "has a host that cannot be one"),
             ("[127.0.0.1]:9465", "has a host that cannot be one"),
