@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use super::compression::{self, Undecodable};
 use super::version;
 use crate::python::json::{dumps, write_string};
-use crate::python::json_reader::{JsonError, loads};
+use crate::python::json_reader::{JsonError, Misfit, loads_noting};
 
 const VERSION_KEY: &str = "oslo.version";
 const MESSAGE_KEY: &str = "oslo.message";
@@ -37,6 +37,14 @@ pub(super) enum Unreadable {
     BrokeOff,
 }
 
+/// A message as it came.
+#[derive(Debug, Default)]
+pub(super) struct Message {
+    pub(super) keys: Map<String, Value>,
+    /// What Python put into it and has something else in its place here.
+    pub(super) misfit: Option<Misfit>,
+}
+
 /// Puts a message into its envelope.
 pub(super) fn seal(message: Map<String, Value>) -> Bytes {
     seal_text(&dumps(&Value::Object(message)))
@@ -60,7 +68,7 @@ pub(super) fn bare(message: Map<String, Value>) -> Bytes {
 }
 
 /// Takes the message out of a frame's body.
-pub(super) fn read(body: &[u8], properties: &BasicProperties, limit: usize) -> Result<Map<String, Value>, Unreadable> {
+pub(super) fn read(body: &[u8], properties: &BasicProperties, limit: usize) -> Result<Message, Unreadable> {
     match compression::header(properties) {
         None => open(body, limit),
         Some(name) => open(&compression::undo(&name, body, limit)?, limit),
@@ -73,7 +81,7 @@ pub(super) async fn read_aside(
     body: &mut Vec<u8>,
     properties: &BasicProperties,
     limit: usize,
-) -> Result<Map<String, Value>, Unreadable> {
+) -> Result<Message, Unreadable> {
     if body.len() <= READ_AT_ONCE {
         return read(body, properties, limit);
     }
@@ -126,17 +134,18 @@ fn id_after(body: &[u8], key: &[u8]) -> Option<String> {
 }
 
 /// A body without an envelope is a message itself.
-pub(super) fn open(body: &[u8], limit: usize) -> Result<Map<String, Value>, Unreadable> {
+pub(super) fn open(body: &[u8], limit: usize) -> Result<Message, Unreadable> {
     if body.len() > limit {
         return Err(Unreadable::TooLarge {
             size: body.len(),
             limit,
         });
     }
-    let mut outer = object("body", body)?;
-    if !(outer.contains_key(VERSION_KEY) && outer.contains_key(MESSAGE_KEY)) {
-        return Ok(outer);
+    let message = object("body", body)?;
+    if !(message.keys.contains_key(VERSION_KEY) && message.keys.contains_key(MESSAGE_KEY)) {
+        return Ok(message);
     }
+    let mut outer = message.keys;
     let envelope_version = outer[VERSION_KEY].as_str().unwrap_or_default();
     if !version::is_compatible(ENVELOPE_VERSION, envelope_version) {
         return Err(Unreadable::UnknownEnvelope(outer[VERSION_KEY].to_string()));
@@ -147,18 +156,18 @@ pub(super) fn open(body: &[u8], limit: usize) -> Result<Map<String, Value>, Unre
     }
 }
 
-fn object(part: &'static str, text: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+fn object(part: &'static str, text: &[u8]) -> Result<Message, Unreadable> {
     match parse(text) {
-        Ok(Value::Object(object)) => Ok(object),
+        Ok((Value::Object(keys), misfit)) => Ok(Message { keys, misfit }),
         Ok(_) => Err(Unreadable::NotAnObject { part }),
         Err(source) => Err(Unreadable::NotJson { part, source }),
     }
 }
 
 /// Reads what Python writes: its NaN, Infinity and lone surrogates too, which JSON does not have.
-fn parse(text: &[u8]) -> Result<Value, JsonError> {
+fn parse(text: &[u8]) -> Result<(Value, Option<Misfit>), JsonError> {
     match std::str::from_utf8(text) {
-        Ok(text) => loads(text),
+        Ok(text) => loads_noting(text),
         Err(error) => Err(JsonError {
             reason: "Not UTF-8",
             line: 1,
@@ -182,12 +191,12 @@ mod tests {
         let body = seal(message.clone());
         let expected = r#"{"oslo.version": "2.0", "oslo.message": "{\"method\": \"gr\\u00f6\\u00dfe\", \"n\": 1.0}"}"#;
         assert_eq!(std::str::from_utf8(&body).unwrap(), expected);
-        assert_eq!(open(&body, 1000).unwrap(), message);
+        assert_eq!(open(&body, 1000).unwrap().keys, message);
     }
 
     #[test]
     fn a_body_without_an_envelope_is_the_message() {
-        assert_eq!(open(br#"{"method": "m"}"#, 100).unwrap()["method"], "m");
+        assert_eq!(open(br#"{"method": "m"}"#, 100).unwrap().keys["method"], "m");
     }
 
     #[rstest]

@@ -155,7 +155,7 @@ impl Reader {
 
     fn pass_on(&self, delivery: &Delivery) {
         let reply = match envelope::read(&delivery.data, &delivery.properties, self.max_frame_bytes) {
-            Ok(reply) => reply,
+            Ok(reply) => reply.keys,
             Err(error) => {
                 let ids = envelope::ids_of_unreadable(&delivery.data);
                 tracing::error!(

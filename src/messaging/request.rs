@@ -8,11 +8,14 @@ use bytes::Bytes;
 use lapin::BasicProperties;
 use serde_json::{Map, Value};
 
+use super::envelope::Message;
 use super::fault::Fault;
 use super::settlement::Settlement;
 use crate::python::json::{dumps_map, write, write_string};
+use crate::python::json_reader::Misfit;
 
 const CONTEXT_PREFIX: &str = "_context_";
+const ARGUMENTS: &str = "args";
 
 /// The frame of a request exactly as the broker delivered it, for handing it on unchanged.
 #[derive(Clone, Debug)]
@@ -57,6 +60,8 @@ pub struct Request {
     pub unique_id: Option<String>,
     /// Where somebody waits for the reply; a cast has none.
     pub reply_to: Option<ReplyAddress>,
+    /// What the arguments held that has something else in its place now; its path begins with an argument's name.
+    pub misfit: Option<Misfit>,
     pub frame: Frame,
     pub(super) settlement: Arc<Settlement>,
 }
@@ -127,6 +132,8 @@ pub(super) struct Incoming {
     pub(super) version: String,
     pub(super) unique_id: Option<String>,
     pub(super) reply_to: Option<ReplyAddress>,
+    /// In the arguments.
+    pub(super) misfit: Option<Misfit>,
     /// The caller gives up after this time without a sign of life.
     pub(super) call_monitor_timeout: Option<Duration>,
 }
@@ -143,7 +150,9 @@ pub(super) struct Malformed {
 
 impl Incoming {
     /// Takes its keys out one by one (and not by `remove`, which would move others into the gaps).
-    pub(super) fn read(mut message: Map<String, Value>) -> Result<Self, Malformed> {
+    pub(super) fn read(message: Message) -> Result<Self, Malformed> {
+        let misfit = message.misfit.and_then(in_arguments);
+        let mut message = message.keys;
         let unique_id = text(message.get("_unique_id"));
         let reply_to = match (text(message.get("_msg_id")), text(message.get("_reply_q"))) {
             (Some(message_id), Some(queue)) => Some(ReplyAddress { message_id, queue }),
@@ -159,7 +168,7 @@ impl Incoming {
             Some(other) => return Err(malformed(format!("the method is a {}", kind(&other)))),
             None => return Err(malformed("there is no method".to_owned())),
         };
-        let arguments = match message.shift_remove("args") {
+        let arguments = match message.shift_remove(ARGUMENTS) {
             Some(Value::Object(arguments)) => arguments,
             Some(other) => return Err(malformed(format!("the arguments of {method} are a {}", kind(&other)))),
             None => Map::new(),
@@ -187,9 +196,18 @@ impl Incoming {
             version,
             unique_id,
             reply_to,
+            misfit,
             call_monitor_timeout,
         })
     }
+}
+
+fn in_arguments(mut misfit: Misfit) -> Option<Misfit> {
+    let is_argument = misfit.path.first().is_some_and(|key| key == ARGUMENTS);
+    is_argument.then(|| {
+        misfit.path.remove(0);
+        misfit
+    })
 }
 
 fn text(value: Option<&Value>) -> Option<String> {
@@ -261,7 +279,10 @@ mod tests {
         let Value::Object(message) = message else {
             unreachable!()
         };
-        Incoming::read(message)
+        Incoming::read(Message {
+            keys: message,
+            misfit: None,
+        })
     }
 
     #[test]

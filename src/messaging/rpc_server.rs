@@ -491,6 +491,7 @@ async fn work(
         version: incoming.version,
         unique_id: incoming.unique_id,
         reply_to: incoming.reply_to,
+        misfit: incoming.misfit,
         frame: Frame {
             body: delivery.data.into(),
             properties: delivery.properties,

@@ -21,21 +21,54 @@ pub struct JsonError {
 /// Levels of maps and lists. CPython gives up near a thousand.
 const DEEPEST_NESTING: usize = 500;
 
+/// What Python keeps and our values have no room for. The value has something else in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    pub what: &'static str,
+    /// Keys and indices that lead to it, the outermost first.
+    pub path: Vec<String>,
+}
+
+const HALF_PAIR: &str = "half a surrogate pair";
+const NOT_A_NUMBER: &str = "NaN";
+
 /// `json.loads(text)`.
 pub fn loads(text: &str) -> Result<Value, JsonError> {
-    let mut reader = Reader { text, offset: 0 };
+    loads_noting(text).map(|(value, _)| value)
+}
+
+/// As [`loads`], with the first thing that the value has no room for: to be asked where it would be stored.
+pub fn loads_noting(text: &str) -> Result<(Value, Option<Misfit>), JsonError> {
+    let mut reader = Reader {
+        text,
+        offset: 0,
+        misfit: None,
+    };
     reader.skip_blanks();
     let value = reader.read_value(0)?;
     reader.skip_blanks();
     if reader.offset < text.len() {
         return Err(reader.error("Extra data"));
     }
-    Ok(value)
+    let misfit = reader.misfit.map(|found| Misfit {
+        what: found.what,
+        path: found.inside_out.into_iter().rev().collect(),
+    });
+    Ok((value, misfit))
 }
 
 struct Reader<'a> {
     text: &'a str,
     offset: usize,
+    misfit: Option<Found>,
+}
+
+/// A misfit whose path is put together on the way out of what it is in.
+struct Found {
+    what: &'static str,
+    inside_out: Vec<String>,
+    /// In how many maps and lists it is whose key or index is still to come.
+    depth: usize,
 }
 
 /// A word, and the value that it stands for.
@@ -54,6 +87,24 @@ impl Reader<'_> {
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
             offset: before.chars().count(),
+        }
+    }
+
+    /// The first counts: who mends it is told of the next.
+    fn note(&mut self, what: &'static str, depth: usize) {
+        let found = || Found {
+            what,
+            inside_out: Vec::new(),
+            depth,
+        };
+        self.misfit.get_or_insert_with(found);
+    }
+
+    /// To be called after an item of a map or list within `depth` others.
+    fn came_out_of(&mut self, depth: usize, item: impl FnOnce() -> String) {
+        if let Some(found) = self.misfit.as_mut().filter(|found| found.depth == depth + 1) {
+            found.inside_out.push(item());
+            found.depth = depth;
         }
     }
 
@@ -78,9 +129,13 @@ impl Reader<'_> {
     fn read_value(&mut self, depth: usize) -> Result<Value, JsonError> {
         match self.peek() {
             Some(b'{' | b'[') if depth == DEEPEST_NESTING => Err(self.error("Nested too deeply")),
-            Some(b'"') => self.read_string().map(Value::String),
+            Some(b'"') => self.read_string(depth).map(Value::String),
             Some(b'{') => self.read_object(depth),
             Some(b'[') => self.read_array(depth),
+            Some(b'N') if self.accept(NOT_A_NUMBER) => {
+                self.note(NOT_A_NUMBER, depth);
+                Ok(Value::Null)
+            }
             _ => self.read_word_or_number(),
         }
     }
@@ -90,7 +145,6 @@ impl Reader<'_> {
             Some(b'n') => Some(("null", || Value::Null)),
             Some(b't') => Some(("true", || Value::Bool(true))),
             Some(b'f') => Some(("false", || Value::Bool(false))),
-            Some(b'N') => Some(("NaN", || Value::Null)),
             Some(b'I') => Some(("Infinity", || PyNumber::Float(f64::INFINITY).to_json())),
             Some(b'-') => Some(("-Infinity", || PyNumber::Float(f64::NEG_INFINITY).to_json())),
             _ => None,
@@ -148,6 +202,7 @@ impl Reader<'_> {
         }
         loop {
             items.push(self.read_value(depth + 1)?);
+            self.came_out_of(depth, || (items.len() - 1).to_string());
             self.skip_blanks();
             if self.accept("]") {
                 return Ok(Value::Array(items));
@@ -170,13 +225,14 @@ impl Reader<'_> {
             if self.peek() != Some(b'"') {
                 return Err(self.error("Expecting property name enclosed in double quotes"));
             }
-            let key = self.read_string()?;
+            let key = self.read_string(depth + 1)?;
             self.skip_blanks();
             if !self.accept(":") {
                 return Err(self.error("Expecting ':' delimiter"));
             }
             self.skip_blanks();
             let value = self.read_value(depth + 1)?;
+            self.came_out_of(depth, || key.clone());
             entries.insert(key, value);
             self.skip_blanks();
             if self.accept("}") {
@@ -189,7 +245,7 @@ impl Reader<'_> {
         }
     }
 
-    fn read_string(&mut self) -> Result<String, JsonError> {
+    fn read_string(&mut self, depth: usize) -> Result<String, JsonError> {
         let start = self.offset;
         self.offset += 1;
         let mut text = String::new();
@@ -207,13 +263,20 @@ impl Reader<'_> {
                     self.offset += 1;
                     return Ok(text);
                 }
-                Some(b'\\') => text.push(self.read_escape(start)?),
+                Some(b'\\') => match self.read_escape(start)? {
+                    Some(character) => text.push(character),
+                    None => {
+                        self.note(HALF_PAIR, depth);
+                        text.push(char::REPLACEMENT_CHARACTER);
+                    }
+                },
                 _ => return Err(self.error("Invalid control character at")),
             }
         }
     }
 
-    fn read_escape(&mut self, string_start: usize) -> Result<char, JsonError> {
+    /// `None` for half a surrogate pair, which Rust's text has no room for.
+    fn read_escape(&mut self, string_start: usize) -> Result<Option<char>, JsonError> {
         let backslash = self.offset;
         self.offset += 1;
         let Some(letter) = self.text[self.offset..].chars().next() else {
@@ -221,25 +284,24 @@ impl Reader<'_> {
         };
         self.offset += letter.len_utf8();
         match letter {
-            '"' | '\\' | '/' => Ok(letter),
-            'b' => Ok('\u{8}'),
-            'f' => Ok('\u{c}'),
-            'n' => Ok('\n'),
-            'r' => Ok('\r'),
-            't' => Ok('\t'),
+            '"' | '\\' | '/' => Ok(Some(letter)),
+            'b' => Ok(Some('\u{8}')),
+            'f' => Ok(Some('\u{c}')),
+            'n' => Ok(Some('\n')),
+            'r' => Ok(Some('\r')),
+            't' => Ok(Some('\t')),
             'u' => {
                 let high = self.read_unit(backslash)?;
-                let is_high_surrogate = (0xd800..0xdc00).contains(&high);
-                let pair = if is_high_surrogate && self.accept("\\u") {
-                    [high, self.read_unit(backslash)?].to_vec()
-                } else {
-                    vec![high]
-                };
-                // Python would keep half a surrogate pair; Rust's text has no room for it.
-                Ok(char::decode_utf16(pair)
-                    .next()
-                    .and_then(Result::ok)
-                    .unwrap_or(char::REPLACEMENT_CHARACTER))
+                let after_high = self.offset;
+                if (0xd800..0xdc00).contains(&high)
+                    && self.accept("\\u")
+                    && let Some(Ok(pair)) = char::decode_utf16([high, self.read_unit(backslash)?]).next()
+                {
+                    return Ok(Some(pair));
+                }
+                // What follows half a pair is a character of its own.
+                self.offset = after_high;
+                Ok(char::from_u32(high.into()))
             }
             _ => Err(self.error_at("Invalid \\escape", backslash)),
         }
@@ -271,6 +333,26 @@ mod tests {
             json!({"a": [1, "-2.5e3".parse::<serde_json::Number>().unwrap(), null, "ü😀"]}).to_string()
         );
         assert_eq!(loads("[]").unwrap(), json!([]));
+    }
+
+    #[test]
+    fn what_has_no_room_is_told_of_by_its_place() {
+        for (text, what, path) in [
+            (r#"{"a": ["x", {"b": "\ud83d"}], "c": NaN}"#, HALF_PAIR, "a.1.b"),
+            (r#"{"a": {"b": 1}, "c": [[NaN]]}"#, NOT_A_NUMBER, "c.0.0"),
+            (r#"{"a": {"\udc00": {"b": 1}}}"#, HALF_PAIR, "a.\u{fffd}"),
+            (r#""\ud83d""#, HALF_PAIR, ""),
+        ] {
+            let (_, misfit) = loads_noting(text).unwrap();
+            let misfit = misfit.unwrap();
+            assert_eq!((misfit.what, misfit.path.join(".").as_str()), (what, path), "{text}");
+        }
+        assert_eq!(
+            loads(r#"["\ud83dA", "\ud83d\u0041", "\ud83d\ud83d\ude00"]"#).unwrap(),
+            json!(["\u{fffd}A", "\u{fffd}A", "\u{fffd}\u{1f600}"])
+        );
+        let (value, misfit) = loads_noting(r#"["\ud83d\ude00", "\ufffd", Infinity, "NaN"]"#).unwrap();
+        assert_eq!((&value[1], misfit), (&json!("\u{fffd}"), None));
     }
 
     #[test]

@@ -20,10 +20,13 @@ impl Signature {
         Self { required, optional }
     }
 
+    pub fn takes(&self, name: &str) -> bool {
+        self.required.contains(&name) || self.optional.contains(&name)
+    }
+
     /// `qualified` is how Python names the method in its errors.
     pub fn check(&self, qualified: &str, given: &Map<String, Value>) -> Result<(), RequestError> {
-        let takes = |name: &str| self.required.contains(&name) || self.optional.contains(&name);
-        if let Some(unknown) = given.keys().find(|name| !takes(name)) {
+        if let Some(unknown) = given.keys().find(|name| !self.takes(name)) {
             return Err(RequestError::TypeError(format!(
                 "{qualified}() got an unexpected keyword argument '{unknown}'"
             )));

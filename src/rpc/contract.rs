@@ -18,6 +18,8 @@ use super::{
 };
 use crate::identity::RequestContext;
 use crate::messaging::{Answer, Dispatch, Fault, Request};
+use crate::python::json_reader::Misfit;
+use crate::template::TemplateError;
 
 /// The topic of the contract.
 pub const TOPIC: &str = "engine";
@@ -181,7 +183,7 @@ impl Engine {
             return Ok(Answer::HandedOver);
         }
         let outcome = match method(&request.method) {
-            Some(method) => self.serve(method, context, arguments).await,
+            Some(method) => self.serve(method, request.misfit.as_ref(), context, arguments).await,
             None => Err(NotServed::Feature(format!("Method {}", request.method)).into()),
         };
         match outcome {
@@ -194,12 +196,18 @@ impl Engine {
     async fn serve(
         &self,
         method: &Method,
+        misfit: Option<&Misfit>,
         context: Result<RequestContext, RequestError>,
         arguments: Arguments,
     ) -> Result<Value, RequestError> {
         method
             .signature
             .check(&format!("EngineService.{}", method.name), arguments.all())?;
+        // A template, and what comes with it, is stored as it is or not at all. What only names something finds nothing.
+        if let Some(misfit) = misfit.filter(|_| method.signature.takes("template")) {
+            let path: Vec<&str> = misfit.path.iter().map(String::as_str).collect();
+            return Err(TemplateError::invalid_at(&path, format!("{} cannot be stored", misfit.what)).into());
+        }
         let call = Call {
             context: context?,
             arguments,

@@ -199,6 +199,11 @@ impl Lab {
 
     /// Calls methods of an engine as heat-api does, with the stock client, one after the other.
     pub fn calls(&self, heat_conf: &Path, calls: &Value) -> Vec<Value> {
+        self.calls_written(heat_conf, &calls.to_string())
+    }
+
+    /// As `calls`, from a text that may hold what only Python reads.
+    pub fn calls_written(&self, heat_conf: &Path, calls: &str) -> Vec<Value> {
         const CALLER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lab/rpc_call.py");
         let mut client = Command::new(&self.python)
             .args(["-W", "ignore", CALLER])
@@ -210,9 +215,7 @@ impl Lab {
             .spawn()
             .expect("the client starts");
         let mut input = client.stdin.take().expect("a pipe to the client");
-        input
-            .write_all(calls.to_string().as_bytes())
-            .expect("the calls are written");
+        input.write_all(calls.as_bytes()).expect("the calls are written");
         drop(input);
         let output = client.wait_with_output().expect("the client ends");
         let errors = String::from_utf8_lossy(&output.stderr);

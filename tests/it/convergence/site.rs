@@ -294,16 +294,6 @@ impl Site {
         answer.expect("an answer")
     }
 
-    /// As `cast` to the engines, as the text that Python would write: `change` may put into it what JSON does not have.
-    pub fn cast_text(&self, method: &str, arguments: Value, change: impl Fn(String) -> String) {
-        let mut message = json!({"method": method, "version": "1.36", "args": arguments});
-        for (key, value) in demo() {
-            message[format!("_context_{key}")] = value.clone();
-        }
-        let envelope = json!({"oslo.version": "2.0", "oslo.message": change(message.to_string())});
-        self.vhost.publish("engine", &envelope.to_string());
-    }
-
     pub async fn update(&self, stack: &Stack, template: Value) {
         self.update_with(stack, template, json!({})).await;
     }
