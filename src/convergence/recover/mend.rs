@@ -9,6 +9,7 @@ use super::asleep::Finding;
 use super::counters::RecoveryCounters;
 use super::sweep::Swept;
 use super::{Recovery, Sent, Sweep};
+use crate::cloud::Advice;
 use crate::convergence::picture::{Lost, Picture};
 use crate::convergence::traversal::{Plan, PlannedTemplate};
 use crate::convergence::worker_client::CheckMessage;
@@ -392,7 +393,10 @@ impl Recovery {
 
 /// Whether it will be the same the next time.
 fn is_lasting(error: &StackError) -> bool {
-    error.is_authorization_failure() || matches!(error, StackError::NoStoredCredentials | StackError::Crypt(_))
+    match error {
+        StackError::Cloud(error) => error.advice() != Advice::Retry,
+        error => matches!(error, StackError::NoStoredCredentials | StackError::Crypt(_)),
+    }
 }
 
 fn nobody(stack: &Stack, request_id: String) -> RequestContext {

@@ -7,6 +7,7 @@ use serde_json::json;
 use super::stop;
 use crate::convergence::site::{Site, Stack, eventually};
 use crate::convergence::templates::{template, test, test_after};
+use crate::lab::Lab;
 
 const WENT_DOWN: &str = "SELECT resource_status_reason FROM event WHERE resource_action = 'CREATE' \
                          AND resource_status = 'FAILED' AND resource_name = 'a'";
@@ -57,7 +58,7 @@ async fn what_a_dead_python_engine_held_goes_on_too() {
     site.close().await;
 }
 
-/// B02: the engine dies in an update.
+/// B02: the engine dies in an update, and the same is asked for again.
 #[tokio::test(flavor = "multi_thread")]
 async fn resources_stay_in_progress_after_a_crash_and_the_next_update_takes_them() {
     let site = Site::restless("update").await;
@@ -68,11 +69,11 @@ async fn resources_stay_in_progress_after_a_crash_and_the_next_update_takes_them
     };
     let stack = site.create("update", with("1", 0)).await;
     site.until_settled(&stack, "CREATE_COMPLETE").await;
-    site.update(&stack, with("2", 300)).await;
+    site.update(&stack, with("2", 60)).await;
     site.until_resource(&stack, "a", "UPDATE_IN_PROGRESS").await;
     first.kill();
     let _second = site.engine().await;
-    site.update(&stack, with("2", 1)).await;
+    site.update(&stack, with("2", 60)).await;
     site.until_tidy(&stack, "UPDATE_COMPLETE").await;
     site.delete(&stack).await;
     site.until_settled(&stack, "gone").await;
@@ -122,6 +123,29 @@ async fn who_reports_is_left_alone() {
     .await;
     site.delete(&stack).await;
     site.until_settled(&stack, "gone").await;
+    site.close().await;
+}
+
+/// Keystone has a word of its own for credentials that make no sense to it, which is no reason to leave a stack asleep: what
+/// needs no service goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_that_nobody_can_use_keep_no_stack_asleep() {
+    let site = Site::restless("senseless").await;
+    let engine = site.engine().await;
+    let stack = site.create_pair("senseless", 3).await;
+    site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
+    engine.kill();
+    // A user without a domain, as there were once.
+    const SEAL: &str =
+        "import json, sys; from heat.common import crypt; print(json.dumps(crypt.encrypt(*sys.argv[1:])))";
+    let sealed = Lab::get().python_json(SEAL, &["password", &Lab::get().auth_encryption_key]);
+    let (method, password) = (&sealed[0], &sealed[1]);
+    site.change(&format!(
+        "UPDATE user_creds SET trust_id = NULL, trustor_user_id = NULL, username = 'demo', \
+         decrypt_method = {method}, password = {password}"
+    ));
+    let _other = site.engine().await;
+    site.until_tidy(&stack, "CREATE_COMPLETE").await;
     site.close().await;
 }
 
