@@ -15,12 +15,11 @@ use super::node_data::node_data;
 use super::operation::OUTAGE_PAUSE;
 use super::propagate::{Passing, Told};
 use super::request::{CheckRequest, Checked};
-use super::running::RunningCheck;
 use super::subject::Subjected;
 use super::sync_point::key_of;
 use super::turns::{Party, Turn};
 use super::witness::{Decision, NOT_KNOWN_YET, Step};
-use super::work::{Beginning, Receipt, Work};
+use super::work::{Beginning, Begun, Receipt, Work};
 use super::worker_client::CheckMessage;
 use crate::identity::RequestContext;
 use crate::resource::state::Action;
@@ -142,26 +141,23 @@ impl Convergence {
                 return Ok(Checked::Done);
             }
         };
-        let running = self.running.begin(stack.id());
-        let beginning = Beginning::Afresh;
-        self.check(
-            context, request, &mut stack, subject, &running, receipt, turn, beginning,
-        )
-        .await?;
+        let begun = Begun {
+            beginning: Beginning::Afresh,
+            receipt,
+            running: self.running.begin(stack.id()),
+            turn,
+        };
+        self.check(context, request, &mut stack, subject, begun).await?;
         Ok(Checked::Done)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the whole of one check meets here, once")]
     pub(super) async fn check(
         &self,
         context: &RequestContext,
         request: &CheckRequest,
         stack: &mut Stack,
         mut subject: Subjected,
-        running: &RunningCheck,
-        receipt: &dyn Receipt,
-        turn: Turn,
-        beginning: Beginning,
+        begun: Begun<'_>,
     ) -> Result<(), StackError> {
         let began = Instant::now();
         let type_name = subject.type_name();
@@ -180,17 +176,17 @@ impl Convergence {
                     context,
                     request,
                     stack,
-                    beginning,
-                    receipt,
-                    running,
+                    beginning: begun.beginning,
+                    receipt: begun.receipt,
+                    running: &begun.running,
                     deadline,
-                    turn: &turn,
+                    turn: &begun.turn,
                 };
                 subject.act(&work).await
             }
         };
         // What follows waits for other predecessors, and is soon done.
-        drop(turn);
+        drop(begun.turn);
         if end.is_ok() {
             self.note_done(&request.traversal, &request.node).await;
         }

@@ -13,10 +13,8 @@ use tracing::Instrument;
 use super::check::{not_served, party};
 use super::engine::Convergence;
 use super::request::CheckRequest;
-use super::running::RunningCheck;
 use super::subject::Subjected;
-use super::turns::Turn;
-use super::work::{Beginning, NoReceipt, Work};
+use super::work::{Beginning, Begun, NoReceipt, Work};
 use super::worker_client::take_over_check;
 use crate::identity::RequestContext;
 use crate::resource::state::Status;
@@ -99,28 +97,18 @@ impl Convergence {
         let engine = self.clone();
         let waiting = async move {
             let turn = engine.turns.take(party(&context, &request)).await;
-            let checked = engine.go_on(&context, &request, stack, subject, running, turn).await;
+            let begun = Begun {
+                beginning: Beginning::Inherited,
+                receipt: &NoReceipt,
+                running,
+                turn,
+            };
+            let checked = engine.check(&context, &request, &mut stack, subject, begun).await;
             if let Err(error) = checked {
                 tracing::error!(resource_id, error = &error as &dyn std::error::Error, "the work failed");
             }
         };
         services.background.spawn(waiting.in_current_span());
         Ok(true)
-    }
-
-    async fn go_on(
-        &self,
-        context: &RequestContext,
-        request: &CheckRequest,
-        mut stack: Stack,
-        subject: Subjected,
-        running: RunningCheck,
-        turn: Turn,
-    ) -> Result<(), StackError> {
-        let beginning = Beginning::Inherited;
-        self.check(
-            context, request, &mut stack, subject, &running, &NoReceipt, turn, beginning,
-        )
-        .await
     }
 }

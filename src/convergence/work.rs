@@ -34,6 +34,14 @@ pub(super) enum Beginning {
     Inherited,
 }
 
+/// What a check has from the moment on at which it begins.
+pub(super) struct Begun<'a> {
+    pub beginning: Beginning,
+    pub receipt: &'a dyn Receipt,
+    pub running: RunningCheck,
+    pub turn: Turn,
+}
+
 /// What a check works with.
 pub(super) struct Work<'a> {
     pub engine: &'a Convergence,
