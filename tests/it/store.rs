@@ -1,5 +1,6 @@
 //! The store on a real MariaDB, beside the Python engine's own database layer.
 
+mod joint;
 mod oracle;
 mod proxy;
 mod races;

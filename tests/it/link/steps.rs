@@ -23,6 +23,9 @@ struct Plan {
     strike: Option<(usize, Strike)>,
     /// Every step of so many fails.
     often: Option<(usize, Strike)>,
+    /// Beginnings of the steps that are meant; empty for all.
+    among: &'static [&'static str],
+    met: usize,
     struck: Option<String>,
     /// What happens beside the failure.
     at_strike: Option<Box<dyn FnOnce() + Send>>,
@@ -48,10 +51,31 @@ impl Steps {
         };
     }
 
+    /// As `arm`, where only steps count that begin so.
+    pub fn arm_among(
+        &self,
+        among: &'static [&'static str],
+        strike: (usize, Strike),
+        at_strike: impl FnOnce() + Send + 'static,
+    ) {
+        self.arm(Some(strike), at_strike);
+        self.0.lock().expect("no panic").among = among;
+    }
+
+    /// As `arm_often`, where only steps count that begin so.
+    pub fn arm_often_among(&self, among: &'static [&'static str], interval: usize, strike: Strike) {
+        self.arm_often(interval, strike);
+        self.0.lock().expect("no panic").among = among;
+    }
+
     /// Counts no more. What the steps were, and which of them failed.
     pub fn disarm(&self) -> (Vec<String>, Option<String>) {
         let plan = std::mem::take(&mut *self.0.lock().expect("no panic"));
         (plan.seen, plan.struck)
+    }
+
+    pub fn is_armed(&self) -> bool {
+        self.0.lock().expect("no panic").counting
     }
 
     pub fn has_struck(&self) -> bool {
@@ -63,8 +87,12 @@ impl Steps {
         if !plan.counting || is_housekeeping(what) {
             return None;
         }
-        let number = plan.seen.len();
         plan.seen.push(what.to_owned());
+        if !plan.among.is_empty() && !plan.among.iter().any(|beginning| what.starts_with(beginning)) {
+            return None;
+        }
+        let number = plan.met;
+        plan.met += 1;
         let once = plan.strike.filter(|(at, _)| *at == number);
         let again = plan.often.filter(|(interval, _)| number.is_multiple_of(*interval));
         let (_, strike) = once.or(again)?;
