@@ -1,6 +1,7 @@
 //! Large stacks beside small ones. What is looked at is the order in which things come about, not the time that they take.
 
-use serde_json::json;
+use rstest::rstest;
+use serde_json::{Value, json};
 
 use crate::convergence::site::{Site, Stack, eventually};
 use crate::convergence::templates::{flat, template, test, test_after};
@@ -33,11 +34,15 @@ fn small() -> serde_json::Value {
     }))
 }
 
+/// Leaves, and what one node sets free, which is as long a row.
+#[rstest]
+#[case::leaves("fair", flat(LARGE, &json!({})))]
+#[case::freed_by_one_node("freed", after_one(flat(LARGE, &json!({}))))]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_small_stack_does_not_wait_for_the_end_of_a_large_one() {
-    let site = Site::new("fair", NARROW).await;
+async fn a_small_stack_does_not_wait_for_the_end_of_a_large_one(#[case] hint: &str, #[case] wanted: Value) {
+    let site = Site::new(hint, NARROW).await;
     let _engine = site.engine().await;
-    let large = site.create("large", flat(LARGE, &json!({}))).await;
+    let large = site.create("large", wanted).await;
     eventually("the large stack is under way", || async {
         site.count(&completed(&large)).await > 10
     })
@@ -47,31 +52,20 @@ async fn a_small_stack_does_not_wait_for_the_end_of_a_large_one() {
     let others = overtaken(&site, &large, &created).await;
     assert!(others < TOLERATED, "{others} of {LARGE} came first");
     site.until_settled(&large, "CREATE_COMPLETE").await;
-    assert_eq!(site.count(&completed(&large)).await, LARGE as i64);
+    assert_eq!(
+        site.count(&completed(&large)).await,
+        site.resources(&large).await.len() as i64
+    );
     site.close().await;
 }
 
-/// What one node sets free is as long a row as the leaves of a stack.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_sets_many_others_free_does_not_either() {
-    let site = Site::new("freed", NARROW).await;
-    let _engine = site.engine().await;
-    let mut fan = flat(LARGE, &json!({}));
-    for number in 0..LARGE {
-        fan["resources"][format!("r{number}")]["depends_on"] = "first".into();
+/// The same resources, all of which need one more.
+fn after_one(mut wanted: Value) -> Value {
+    for resource in wanted["resources"].as_object_mut().expect("a map").values_mut() {
+        resource["depends_on"] = "first".into();
     }
-    fan["resources"]["first"] = test(json!({}));
-    let large = site.create("large", fan).await;
-    eventually("the large stack is under way", || async {
-        site.count(&completed(&large)).await > 10
-    })
-    .await;
-    let created = site.create("small", small()).await;
-    site.until_settled(&created, "CREATE_COMPLETE").await;
-    let others = overtaken(&site, &large, &created).await;
-    assert!(others < TOLERATED, "{others} of {LARGE} came first");
-    site.until_settled(&large, "CREATE_COMPLETE").await;
-    site.close().await;
+    wanted["resources"]["first"] = test(json!({}));
+    wanted
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@ mod cloud;
 mod convergence;
 mod daemon;
 mod doctor;
+mod extent;
 mod fairness;
 mod fault_proxy;
 mod faults;

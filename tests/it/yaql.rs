@@ -97,6 +97,30 @@ fn random_expressions_are_equal() {
     compare(&format!("random, seed {seed}"), &cases);
 }
 
+/// B64: the limits count what Python counts, so both sides take the same data and refuse the same, on either side of each.
+#[test]
+fn limits_are_pythons() {
+    let mut cases = Vec::new();
+    for length in [199, 200, 201, 1000, 1001] {
+        let data: Vec<usize> = (0..length).collect();
+        for expression in ["$.data.select($).len()", "$.data.select($).toList()", "$.data.len()"] {
+            for limits in [
+                json!({}),
+                json!({"iterators": 1000}),
+                json!({"iterators": -1, "memory": -1}),
+            ] {
+                cases.push(json!({"expression": expression, "data": data, "limits": limits}));
+            }
+        }
+    }
+    for length in (9900..10_000).step_by(10).chain([20_000]) {
+        for limits in [json!({}), json!({"memory": 200_000})] {
+            cases.push(json!({"expression": "$.data + ''", "data": "x".repeat(length), "limits": limits}));
+        }
+    }
+    compare("limits", &cases);
+}
+
 /// Both sides evaluate the cases; values, and errors with their texts, must be equal.
 fn compare(what: &str, cases: &[Json]) {
     let input: String = cases.iter().map(|case| format!("{case}\n")).collect();

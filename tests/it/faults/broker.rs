@@ -5,8 +5,12 @@ use std::collections::BTreeSet;
 use heat_engine::messaging::Target;
 use serde_json::{Map, Value, json};
 
+use crate::cloud::caller;
 use crate::convergence::linked::LinkedSite;
-use crate::convergence::site::{Site, eventually};
+use crate::convergence::site::{Site, create_arguments, eventually};
+use crate::convergence::templates::{template, test};
+use crate::lab::Lab;
+use crate::messaging::topology::without_ids;
 use crate::recovery::{RESTLESS, asleep_between};
 
 fn named(site: &Site, prefix: &str) -> BTreeSet<String> {
@@ -98,5 +102,121 @@ async fn newer_arguments_on_the_bus_may_be_missing() {
     site.cast(&Target::topic("engine_worker", "1.2"), "check_resource", arguments)
         .await;
     site.until_tidy(&stack, "CREATE_COMPLETE").await;
+    site.close().await;
+}
+
+/// What is bound to what in the vhost of one engine, without the engine's id and other random parts.
+async fn bindings(site: &Site) -> BTreeSet<String> {
+    let ids = site.texts("SELECT engine_id FROM service").await;
+    let bindings = site.vhost.bindings().into_iter();
+    let of_engines = bindings.filter(|binding| {
+        let destination = binding["destination"].as_str().unwrap_or_default();
+        // The test's own queue for answers.
+        !destination.starts_with("reply_")
+    });
+    let told = of_engines.map(|binding| {
+        let parts = ["source", "destination", "destination_type", "routing_key", "arguments"];
+        let told: Vec<String> = parts.iter().map(|part| binding[*part].to_string()).collect();
+        let told = told.join(" ");
+        let without = ids.iter().fold(told, |told, id| told.replace(id, "ID"));
+        without_ids(&without)
+    });
+    told.collect()
+}
+
+/// B56: an engine of ours has the exchanges, topics and queues of a Python engine, and binds them alike.
+#[tokio::test(flavor = "multi_thread")]
+async fn exchange_and_topic_names() {
+    let (theirs, ours) = tokio::join!(Site::new("bound_python", ""), Site::new("bound_ours", ""));
+    let same_host = [("OS_DEFAULT__HOST", "python")];
+    let _engines = tokio::join!(theirs.python_engine(), ours.engine_with(&same_host));
+    for site in [&theirs, &ours] {
+        let stack = site.create_pair("bound", 0).await;
+        site.until_settled(&stack, "CREATE_COMPLETE").await;
+    }
+    let (theirs_bound, ours_bound) = (bindings(&theirs).await, bindings(&ours).await);
+    for topic in ["engine", "engine_worker", "heat-engine-listener"] {
+        let has = |word: &str| ours_bound.iter().any(|binding| binding.starts_with(word));
+        assert!(has(&format!("\"heat\" \"{topic}\" ")), "{ours_bound:#?}");
+    }
+    assert_eq!(ours_bound, theirs_bound);
+    theirs.close().await;
+    ours.close().await;
+}
+
+/// The context of a caller as heat-api sent it until 2025: other names for some, and nothing that came later.
+fn in_the_old_shape(context: &Map<String, Value>) -> Map<String, Value> {
+    let is = |key: &str| context.get(key).cloned().unwrap_or_default();
+    let words = |key: &str| is(key).as_str().unwrap_or("-").to_owned();
+    let old = json!({
+        "auth_token": is("auth_token"),
+        "username": is("username"),
+        "user_id": is("user"),
+        "password": null,
+        "aws_creds": null,
+        "tenant": is("project_name"),
+        "tenant_id": is("project_id"),
+        "trust_id": null,
+        "trustor_user_id": null,
+        "auth_token_info": is("auth_token_info"),
+        "auth_url": is("auth_url"),
+        "roles": is("roles"),
+        "is_admin": false,
+        // A name here, where a newer caller has an id.
+        "user": is("username"),
+        "request_id": "req-00000000-1111-2222-3333-444444444444",
+        "show_deleted": false,
+        "region_name": is("region_name"),
+        "user_identity": format!("{} {}", words("user"), words("project_id")),
+        "user_domain_id": is("user_domain"),
+        "project_domain_id": is("project_domain"),
+    });
+    let Value::Object(old) = old else { unreachable!() };
+    old
+}
+
+/// B59: a request whose context has the old names, for work in Keystone; and credentials that were stored before there were
+/// trusts, for which nothing but their columns tells who it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn context_keys_removed() {
+    let site = Site::restless("old_keys").await;
+    let keystone = &Lab::get().keystone;
+    let context = caller("admin", &keystone.url).to_wire();
+    let old = in_the_old_shape(&context);
+    let engine = site.engine().await;
+    let resources = json!({
+        "a": test(json!({"action_wait_secs": {"create": 3}})),
+        "p": {"type": "OS::Keystone::Project", "depends_on": "a"},
+    });
+    let name = format!("old{}", std::process::id());
+    let arguments = create_arguments(&name, template(resources), json!({}));
+    let created = site.caller().try_call_as(&old, "create_stack", arguments).await;
+    created.expect("the stack is created");
+    let stack = site
+        .find(&name)
+        .await
+        .expect("a stack")
+        .in_project(&context["project_id"]);
+    site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
+    let of_stack = "SELECT CONCAT_WS(' ', tenant, username) FROM stack";
+    let expected = format!("{} admin", context["project_id"].as_str().unwrap_or_default());
+    assert_eq!(site.texts(of_stack).await, [expected]);
+    let stored = "SELECT CONCAT_WS(' ', tenant, tenant_id) FROM user_creds";
+    let expected = format!("admin {}", context["project_id"].as_str().unwrap_or_default());
+    assert_eq!(site.texts(stored).await, [expected]);
+
+    // Whoever goes on with it has nothing but the row.
+    engine.kill();
+    site.change("UPDATE user_creds SET username = 'admin', auth_url = 'http://nowhere/v2.0', region_name = NULL");
+    site.vhost.purge("engine_worker");
+    let _other = site.engine().await;
+    site.until_settled(&stack, "CREATE_COMPLETE").await;
+    let deleted = site
+        .caller()
+        .try_call_as(&old, "delete_stack", stack.delete_arguments())
+        .await;
+    deleted.expect("the stack is deleted");
+    site.until_settled(&stack, "gone").await;
+    site.nothing_is_leaked(&stack).await;
     site.close().await;
 }

@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use serde_json::json;
 
 use crate::convergence::site::Site;
-use crate::convergence::templates::{template, test};
+use crate::convergence::templates::{template, test, test_after};
 use crate::fault_proxy::{Fate, FaultProxy};
 use crate::lab::Lab;
 
@@ -23,16 +23,16 @@ async fn cancel_took_the_lock_and_kept_it() {
     let stack = site.create("late", want(0)).await;
     site.until_settled(&stack, "CREATE_COMPLETE").await;
     let mut chance = StdRng::seed_from_u64(29);
-    for round in 1..=25 {
+    for round in 1..=100 {
         site.update(&stack, want(round)).await;
-        tokio::time::sleep(Duration::from_millis(chance.random_range(100..600))).await;
+        tokio::time::sleep(Duration::from_millis(chance.random_range(100..500))).await;
         // Refused when the update has ended.
         let cancel = stack.cancel_arguments(chance.random_bool(0.5));
         drop(site.try_call("stack_cancel_update", cancel).await);
     }
     tokio::time::sleep(Duration::from_secs(1)).await;
     site.until_ended(&stack).await;
-    site.update(&stack, want(100)).await;
+    site.update(&stack, want(101)).await;
     site.until_settled(&stack, "UPDATE_COMPLETE").await;
     assert_eq!(site.count("stack_lock").await, 0);
     site.close().await;
@@ -61,5 +61,32 @@ async fn status_reason_longer_than_the_column_blocks_delete() {
     proxy.rule(|_| Fate::Pass);
     site.delete_as_admin(&stack, &proxy.url).await;
     site.until_settled(&stack, "gone").await;
+    site.close().await;
+}
+
+/// B38: what a check of an incomplete stack stores (a Python engine's, which it is handed to) can be updated and deleted.
+#[tokio::test(flavor = "multi_thread")]
+async fn check_of_an_incomplete_stack_stored_rows_without_a_template() {
+    let site = Site::restless("checked").await;
+    let _engines = tokio::join!(site.engine(), site.python_engine());
+    let wanted = |fail: bool| template(json!({"a": test(json!({"fail": fail})), "b": test_after(json!({}), &["a"])}));
+    let without_template = "resource WHERE current_template_id IS NULL";
+    for actions in [&["stack_check"][..], &["stack_suspend", "stack_resume"]] {
+        let stack = site.create(actions[0], wanted(true)).await;
+        site.until_settled(&stack, "CREATE_FAILED").await;
+        assert_eq!(site.resource(&stack, "b").await.state(), "INIT_COMPLETE");
+        for action in actions {
+            site.call(action, stack.delete_arguments()).await;
+            site.until_ended(&stack).await;
+            site.until_quiet().await;
+            assert_eq!(site.count(without_template).await, 0, "{action}");
+        }
+        site.update(&stack, wanted(false)).await;
+        site.until_settled(&stack, "UPDATE_COMPLETE").await;
+        assert_eq!(site.count(without_template).await, 0, "{actions:?}");
+        site.delete(&stack).await;
+        site.until_settled(&stack, "gone").await;
+        site.nothing_is_leaked(&stack).await;
+    }
     site.close().await;
 }

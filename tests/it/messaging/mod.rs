@@ -6,5 +6,5 @@ mod methods;
 mod outages;
 mod peer;
 mod rpc;
-mod topology;
+pub mod topology;
 mod trouble;

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::health::{NOTICED_WITHIN, Says};
 use super::{OUTAGE, Patient, is_unharmed, live_through};
 use crate::convergence::linked::LinkedSite;
 use crate::convergence::site::eventually;
+use crate::convergence::templates::flat;
 use crate::lab::Lab;
 use crate::link::{Strike, Weather};
 
@@ -59,6 +62,45 @@ async fn statements_that_are_refused_now_and_then(#[case] code: u16) {
     let (seen, struck) = linked.steps.disarm();
     assert!(struck.is_some() && seen.len() > 100, "{} steps", seen.len());
     is_unharmed(&linked.site, &stack).await;
+    linked.site.close().await;
+}
+
+/// B40, as large as it was met: a life with a deadlock at every tenth write or COMMIT comes to what one without comes to.
+#[tokio::test(flavor = "multi_thread")]
+async fn deadlocks_leave_no_trace_in_a_large_stack() {
+    const LIFE: [(&str, &str); 3] = [
+        ("create", "CREATE_COMPLETE"),
+        ("update", "UPDATE_COMPLETE"),
+        ("delete", "gone"),
+    ];
+    let linked = LinkedSite::new("db_hundred", "").await;
+    let _engine = linked.engine().await;
+    let site = &linked.site;
+    let mut lives = Vec::new();
+    for (name, disturbed) in [("calm", false), ("stormy", true)] {
+        let wanted = |value: &str| flat(100, &json!({"value": value}));
+        let mut life = Vec::new();
+        let mut stack = None;
+        for (what, state) in LIFE {
+            if disturbed {
+                linked
+                    .steps
+                    .arm_often_among(&["COMMIT", "UPDATE"], 10, Strike::Refuse(1213));
+            }
+            match (what, &stack) {
+                ("update", Some(stack)) => site.update(stack, wanted("2")).await,
+                ("delete", Some(stack)) => site.delete(stack).await,
+                _ => stack = Some(site.create(name, wanted("1")).await),
+            }
+            let stack = stack.as_ref().expect("it is created first");
+            site.until_settled(stack, state).await;
+            let (_, struck) = linked.steps.disarm();
+            assert_eq!(struck.is_some(), disturbed, "{name}, {what}");
+            life.push(site.remains(stack).await.without(Some(name)));
+        }
+        lives.push(life);
+    }
+    assert_eq!(lives[0], lives[1]);
     linked.site.close().await;
 }
 

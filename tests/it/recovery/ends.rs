@@ -1,11 +1,15 @@
 //! Ends that nobody recorded, and what traversals leave behind.
 
+use heat_engine::messaging::Target;
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::steps::kill;
 use super::{RESTLESS, asleep_between, stop};
+use crate::convergence::linked::LinkedSite;
 use crate::convergence::site::{Site, Stack, eventually};
 use crate::convergence::templates::{template, test};
+use crate::link::Strike;
 
 /// Nobody has a resource of the stack, and no message is left to bring anybody to look at the clock.
 #[tokio::test(flavor = "multi_thread")]
@@ -180,4 +184,56 @@ async fn stack_wedged_with_no_lock_row_is_skipped_at_restart() {
     })
     .await;
     site.close().await;
+}
+
+/// The deleter dies before it has sent its messages. What becomes of the snapshot is a Python engine's work, and its message
+/// is lost as the others are. If the Python engine comes to the stack's end as well, it deletes the trust under which it acts,
+/// and then is not let in any more: another delete finds only the stack left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delete_that_broke_off_takes_its_snapshots_along() {
+    let linked = LinkedSite::new("snapshots", RESTLESS).await;
+    let site = &linked.site;
+    let [database, broker] = linked.options();
+    let host = ("OS_DEFAULT__HOST", "deleter".to_owned());
+    let mut deleter = linked.engine_with(&[database, broker, host]).await;
+    let _python = site.python_engine().await;
+    let stack = site.create("snapshots", template(json!({"a": test(json!({}))}))).await;
+    site.until_settled(&stack, "CREATE_COMPLETE").await;
+    let mut wanted = stack.delete_arguments();
+    wanted["name"] = "kept".into();
+    site.call("stack_snapshot", wanted).await;
+    site.until_settled(&stack, "SNAPSHOT_COMPLETE").await;
+    assert_eq!(site.count("snapshot").await, 1);
+
+    let victim = deleter.process_id();
+    let first_message = (0, Strike::Before);
+    linked
+        .steps
+        .arm_among(&["publish to \"heat\": engine_worker"], first_message, move || {
+            kill(victim)
+        });
+    let Value::Object(wanted) = stack.delete_arguments() else {
+        panic!("arguments are a map");
+    };
+    let deleters = Target::topic("engine", "1.36").server("deleter");
+    site.cast(&deleters, "delete_stack", wanted).await;
+    deleter.wait().await;
+    assert_eq!(site.state(&stack).await, "DELETE_IN_PROGRESS");
+    assert_eq!(site.count("snapshot").await, 1);
+    let _other = site.engine().await;
+    eventually("the stack goes, or the Python engine is not let in", || async {
+        ["gone", "DELETE_FAILED"].contains(&site.state(&stack).await.as_str())
+    })
+    .await;
+    assert_eq!(site.count("snapshot").await, 0);
+    assert_eq!(site.resources(&stack).await, []);
+    if site.state(&stack).await == "DELETE_FAILED" {
+        let reason = site.reason(&stack).await;
+        assert_eq!(reason, "Error deleting project: Authorization failed.");
+        site.delete(&stack).await;
+    }
+    site.until_settled(&stack, "gone").await;
+    assert_eq!(site.count("user_creds").await, 0);
+    site.nothing_is_leaked(&stack).await;
+    linked.site.close().await;
 }

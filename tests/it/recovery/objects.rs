@@ -7,10 +7,11 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::RESTLESS;
-use super::steps::{every, kill};
+use super::steps::kill;
 use crate::cloud::caller;
 use crate::convergence::site::{Engine, Site, Stack, eventually};
 use crate::convergence::templates::template;
+use crate::extent::every;
 use crate::fault_proxy::{Fate, FaultProxy};
 use crate::lab::Lab;
 
@@ -56,37 +57,6 @@ print(json.dumps(sorted(item['name'] for kind in ('projects', 'users')
     let names = Lab::get().python_json(CODE, &[&keystone.url, &keystone.admin_password, &format!("{stack}-")]);
     let names = names.as_array().into_iter().flatten();
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
-}
-
-async fn dies_at_each_request(hint: &str, fate: Fate, first: usize) {
-    let proxy = FaultProxy::start(&Lab::get().keystone.url).await;
-    let keystone = format!("{RESTLESS}\n[clients_keystone]\nauth_uri = {}", proxy.url);
-    let site = Site::new(hint, &keystone).await;
-    let mut engine = site.engine().await;
-    for number in (first..).step_by(every(3)) {
-        let name = format!("{hint}{}x{number}", std::process::id());
-        let stack = site.create_as_admin(&name, identities("made"), &proxy.url).await;
-        let struck = kill_at(&proxy, number, fate.clone(), &engine);
-        eventually("the engine dies, or the stack is made", || async {
-            struck() || site.state(&stack).await == "CREATE_COMPLETE"
-        })
-        .await;
-        proxy.rule(|_| Fate::Pass);
-        let was_struck = struck();
-        if was_struck {
-            engine.wait().await;
-            engine = site.engine().await;
-        }
-        site.until_tidy(&stack, "CREATE_COMPLETE").await;
-        site.delete_as_admin(&stack, &proxy.url).await;
-        site.until_settled(&stack, "gone").await;
-        assert_eq!(made(&name), Vec::<String>::new(), "{hint}, request {number}");
-        if !was_struck {
-            break;
-        }
-    }
-    drop(engine);
-    site.close().await;
 }
 
 /// Whether Keystone has the trust of the stack's credentials.
@@ -137,60 +107,71 @@ print(json.dumps(s.get(url + '/v3/OS-TRUST/trusts/' + trust, raise_exc=False).st
     }
 }
 
-/// The requests of a delete are those that remove the objects, and then the stack's trust.
-async fn dies_at_each_request_of_a_delete(hint: &str, fate: Fate, first: usize) {
+/// The part of a stack's life in which the engine dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deadly {
+    Create,
+    /// Its requests are those that remove the objects, and then the stack's trust.
+    Delete,
+}
+
+/// What the service did and nobody could note down is found by its name, and taken over or removed.
+#[rstest]
+#[case::create_before("before", Deadly::Create, Fate::Lose, 0)]
+#[case::create_after("after", Deadly::Create, Fate::LoseAnswer, 1)]
+#[case::delete_before("unmadebefore", Deadly::Delete, Fate::Lose, 0)]
+#[case::delete_after("unmadeafter", Deadly::Delete, Fate::LoseAnswer, 1)]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_dies_at_each_request(
+    #[case] hint: &str,
+    #[case] deadly: Deadly,
+    #[case] fate: Fate,
+    #[case] first: usize,
+) {
     let proxy = FaultProxy::start(&Lab::get().keystone.url).await;
     let keystone = format!("{RESTLESS}\n[clients_keystone]\nauth_uri = {}", proxy.url);
     let site = Site::new(hint, &keystone).await;
+    let owner = caller("admin", &proxy.url).to_wire();
     let mut engine = site.engine().await;
     for number in (first..).step_by(every(3)) {
         let name = format!("{hint}{}x{number}", std::process::id());
         let stack = site.create_as_admin(&name, identities("made"), &proxy.url).await;
-        site.until_settled(&stack, "CREATE_COMPLETE").await;
+        if deadly == Deadly::Delete {
+            site.until_settled(&stack, "CREATE_COMPLETE").await;
+        }
         let trust = trust_of(&site, &stack);
         assert!(trust.is_there());
-        let owner = caller("admin", &proxy.url).to_wire();
         let struck = kill_at(&proxy, number, fate.clone(), &engine);
-        let asking = site.ask_to_delete(&stack, &owner);
-        eventually("the engine dies, or the stack is gone", || async {
-            struck() || site.state(&stack).await == "gone"
+        let (asking, end) = match deadly {
+            Deadly::Create => (None, "CREATE_COMPLETE"),
+            Deadly::Delete => (Some(site.ask_to_delete(&stack, &owner)), "gone"),
+        };
+        eventually("the engine dies, or this part of life comes to its end", || async {
+            struck() || site.state(&stack).await == end
         })
         .await;
-        asking.abort();
+        if let Some(asking) = asking {
+            asking.abort();
+        }
         proxy.rule(|_| Fate::Pass);
         let was_struck = struck();
         if was_struck {
             engine.wait().await;
             engine = site.engine().await;
         }
-        site.until_settled(&stack, "gone").await;
-        let place = format!("{hint}, request {number}");
-        assert_eq!(made(&name), Vec::<String>::new(), "{place}");
+        site.until_tidy(&stack, end).await;
+        if deadly == Deadly::Create {
+            site.delete_as_admin(&stack, &proxy.url).await;
+            site.until_settled(&stack, "gone").await;
+        }
+        assert_eq!(made(&name), Vec::<String>::new(), "{hint}, request {number}");
         eventually("the trust goes", || async { !trust.is_there() }).await;
         site.nothing_is_leaked(&stack).await;
         if !was_struck {
+            println!("requests of this part of life: {number}");
             break;
         }
     }
     drop(engine);
     site.close().await;
-}
-
-#[rstest]
-#[case::before("unmadebefore", Fate::Lose, 0)]
-#[case::after("unmadeafter", Fate::LoseAnswer, 1)]
-#[tokio::test(flavor = "multi_thread")]
-async fn an_engine_dies_at_each_request_of_a_delete(#[case] hint: &str, #[case] fate: Fate, #[case] first: usize) {
-    dies_at_each_request_of_a_delete(hint, fate, first).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_engine_dies_before_each_request() {
-    dies_at_each_request("before", Fate::Lose, 0).await;
-}
-
-/// What the service did and nobody could note down is found by its name and removed.
-#[tokio::test(flavor = "multi_thread")]
-async fn an_engine_dies_after_each_request() {
-    dies_at_each_request("after", Fate::LoseAnswer, 1).await;
 }

@@ -16,6 +16,7 @@ use crate::convergence::linked::LinkedSite;
 use crate::convergence::remains::Remains;
 use crate::convergence::site::{Engine, Site, Stack, create_arguments, demo, eventually};
 use crate::convergence::templates::{of_every_type, template, test};
+use crate::extent::every;
 use crate::lab::Lab;
 use crate::link::Strike;
 
@@ -23,14 +24,6 @@ const STRIDE: usize = 7;
 const STRIDE_OF_TYPES: usize = 19;
 /// Without a message and without a statement for so long, nothing goes on.
 const QUIET: Duration = Duration::from_millis(300);
-
-/// How far apart the steps are that are tried in this run.
-pub fn every(steps: usize) -> usize {
-    match std::env::var_os("EVERY_STEP") {
-        Some(_) => 1,
-        None => steps,
-    }
-}
 
 /// What is done to the stack, in this order.
 const LIFE: [(&str, &str); 3] = [
@@ -151,7 +144,9 @@ async fn each_step_of_every_type_fails_once(#[case] number: usize, #[case] strik
 async fn fail_each_step(course: Course, number: usize, strike: Strike, stride: usize) {
     let _engine = course.engine().await;
     let expected = undisturbed(&course).await;
-    let most = expected.iter().map(|(_, steps)| *steps).max().unwrap_or(0);
+    let steps: Vec<usize> = expected.iter().map(|(_, steps)| *steps).collect();
+    println!("steps of create, update and delete: {steps:?}");
+    let most = steps.into_iter().max().unwrap_or(0);
     for step in (number..most).step_by(every(stride)) {
         let name = format!("step{step}");
         for ((what, state), (expected, steps)) in LIFE.into_iter().zip(&expected) {
