@@ -1,6 +1,8 @@
-//! A broker of a test's own, which may be stopped, or told that it has no memory left.
+//! A broker of a test's own, which may be stopped, or told that it has no memory left; and three that are one.
 
+use std::collections::BTreeSet;
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,13 +28,18 @@ impl OwnBroker {
 
     /// One that does not run yet.
     pub fn prepare() -> Self {
+        Self::prepare_among(free_port())
+    }
+
+    /// One that can be found by those that were made with the same port for names.
+    fn prepare_among(port_for_names: u16) -> Self {
         let port = free_port();
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("broker_{port}"));
         std::fs::create_dir_all(&directory).unwrap();
         let broker = Self {
             directory,
             port,
-            ports_of_erlang: (free_port(), free_port()),
+            ports_of_erlang: (free_port(), port_for_names),
             process: None,
         };
         let configuration = format!(
@@ -43,7 +50,26 @@ impl OwnBroker {
         for (file, text) in [("plugins", "[]."), ("env.conf", ""), ("advanced.config", "[].")] {
             std::fs::write(broker.directory.join(file), text).unwrap();
         }
+        // By which nodes, and those who control them, know each other.
+        let cookie = broker.directory.join(".erlang.cookie");
+        std::fs::write(&cookie, "OFTESTSALONE").unwrap();
+        std::fs::set_permissions(&cookie, std::fs::Permissions::from_mode(0o400)).unwrap();
         broker
+    }
+
+    fn name(&self) -> String {
+        format!("test{}@localhost", self.port)
+    }
+
+    fn join(&self, other: &OwnBroker) {
+        self.control(&["stop_app"]);
+        self.control(&["join_cluster", &other.name()]);
+        self.control(&["start_app"]);
+    }
+
+    pub fn queue_names(&self) -> BTreeSet<String> {
+        let listed = self.control(&["list_queues", "-q", "--no-table-headers", "name"]);
+        listed.lines().map(str::to_owned).collect()
     }
 
     pub fn run(&mut self) {
@@ -74,13 +100,15 @@ impl OwnBroker {
         }
     }
 
-    pub fn control(&self, arguments: &[&str]) {
+    /// What it says to it.
+    pub fn control(&self, arguments: &[&str]) -> String {
         let done = self.program("rabbitmqctl").args(arguments).output().unwrap();
         assert!(
             done.status.success(),
             "rabbitmqctl {arguments:?}: {}",
             String::from_utf8_lossy(&done.stderr)
         );
+        String::from_utf8(done.stdout).unwrap()
     }
 
     pub fn host_and_port(&self) -> String {
@@ -109,7 +137,7 @@ impl OwnBroker {
         program
             .current_dir(&self.directory)
             .env("HOME", &self.directory)
-            .env("RABBITMQ_NODENAME", format!("test{}@localhost", self.port))
+            .env("RABBITMQ_NODENAME", self.name())
             .env("RABBITMQ_HOME_DIR", &self.directory)
             .env("RABBITMQ_MNESIA_BASE", in_directory("mnesia"))
             .env("RABBITMQ_LOG_BASE", in_directory("log"))
@@ -128,6 +156,33 @@ impl OwnBroker {
             )
             .stdin(Stdio::null());
         program
+    }
+}
+
+/// Three brokers that share what they hold.
+pub struct Cluster {
+    pub nodes: [OwnBroker; 3],
+}
+
+impl Cluster {
+    pub fn start() -> Self {
+        let port_for_names = free_port();
+        let mut nodes = [(); 3].map(|()| OwnBroker::prepare_among(port_for_names));
+        // The first one's daemon is everybody's.
+        let (first, others) = nodes.split_first_mut().unwrap();
+        first.run();
+        std::thread::scope(|scope| {
+            for node in others.iter_mut() {
+                scope.spawn(|| node.run());
+            }
+        });
+        others.iter().for_each(|node| node.join(first));
+        Self { nodes }
+    }
+
+    pub fn transport_url(&self) -> String {
+        let addresses = self.nodes.each_ref().map(OwnBroker::address);
+        format!("rabbit://{}//", addresses.join(","))
     }
 }
 

@@ -2,6 +2,7 @@
 //! engine must neither end nor spin, `/ready` has to say so meanwhile, and all goes on as soon as it can.
 
 mod broker;
+mod cluster;
 mod database;
 mod health;
 mod mariadb;

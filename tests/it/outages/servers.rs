@@ -25,7 +25,7 @@ async fn site_on(hint: &str, database: &OwnDatabase, extra: &str) -> Site {
 }
 
 /// Messages have to wait for their turn, so that the broker has some at any moment; the sweep finds what gets lost.
-async fn site_by(hint: &str, transport_url: String) -> Site {
+pub(super) async fn site_by(hint: &str, transport_url: String) -> Site {
     let extra = format!("{RESTLESS}\nmax_concurrent_checks = 4");
     let servers = Servers {
         database: None,
