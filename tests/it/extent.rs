@@ -5,9 +5,10 @@ fn is_everything() -> bool {
     std::env::var_os("EVERY_STEP").is_some()
 }
 
-/// How far apart the steps are that are tried.
-pub fn every(steps: usize) -> usize {
-    if is_everything() { 1 } else { steps }
+/// The numbers of the steps that are tried: in strides from `first` on, so that not all who stride try the same; or all.
+pub fn steps(first: usize, stride: usize) -> impl Iterator<Item = usize> {
+    let (first, stride) = if is_everything() { (0, 1) } else { (first, stride) };
+    (first..).step_by(stride)
 }
 
 /// How often something is tried that depends on the moment.

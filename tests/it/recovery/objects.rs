@@ -10,15 +10,16 @@ use super::RESTLESS;
 use super::steps::kill;
 use crate::cloud::caller;
 use crate::convergence::site::{Engine, Site, Stack, eventually};
-use crate::convergence::templates::template;
-use crate::extent::every;
+use crate::convergence::templates::{template, test};
+use crate::extent::steps;
 use crate::fault_proxy::{Fate, FaultProxy};
 use crate::lab::Lab;
 
-/// A project, and a user who has a role in it.
+/// A project, and a user who has a role in it. Nothing is asked of Keystone for them in the first second.
 fn identities(description: &str) -> Value {
     template(json!({
-        "p": {"type": "OS::Keystone::Project", "properties": {"description": description}},
+        "first": test(json!({"action_wait_secs": {"create": 1}})),
+        "p": {"type": "OS::Keystone::Project", "properties": {"description": description}, "depends_on": "first"},
         "u": {"type": "OS::Keystone::User", "properties": {
             "description": description,
             "roles": [{"role": "member", "project": {"get_resource": "p"}}],
@@ -133,7 +134,7 @@ async fn an_engine_dies_at_each_request(
     let site = Site::new(hint, &keystone).await;
     let owner = caller("admin", &proxy.url).to_wire();
     let mut engine = site.engine().await;
-    for number in (first..).step_by(every(3)) {
+    for number in steps(first, 3) {
         let name = format!("{hint}{}x{number}", std::process::id());
         let stack = site.create_as_admin(&name, identities("made"), &proxy.url).await;
         if deadly == Deadly::Delete {
@@ -168,6 +169,7 @@ async fn an_engine_dies_at_each_request(
         eventually("the trust goes", || async { !trust.is_there() }).await;
         site.nothing_is_leaked(&stack).await;
         if !was_struck {
+            assert!(number > 3, "there are {number} requests only");
             println!("requests of this part of life: {number}");
             break;
         }

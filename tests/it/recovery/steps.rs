@@ -16,7 +16,7 @@ use crate::convergence::linked::LinkedSite;
 use crate::convergence::remains::Remains;
 use crate::convergence::site::{Engine, Site, Stack, create_arguments, demo, eventually};
 use crate::convergence::templates::{of_every_type, template, test};
-use crate::extent::every;
+use crate::extent::steps;
 use crate::lab::Lab;
 use crate::link::Strike;
 
@@ -144,10 +144,10 @@ async fn each_step_of_every_type_fails_once(#[case] number: usize, #[case] strik
 async fn fail_each_step(course: Course, number: usize, strike: Strike, stride: usize) {
     let _engine = course.engine().await;
     let expected = undisturbed(&course).await;
-    let steps: Vec<usize> = expected.iter().map(|(_, steps)| *steps).collect();
-    println!("steps of create, update and delete: {steps:?}");
-    let most = steps.into_iter().max().unwrap_or(0);
-    for step in (number..most).step_by(every(stride)) {
+    let parts: Vec<usize> = expected.iter().map(|(_, steps)| *steps).collect();
+    println!("steps of create, update and delete: {parts:?}");
+    let most = parts.into_iter().max().unwrap_or(0);
+    for step in steps(number, stride).take_while(|step| *step < most) {
         let name = format!("step{step}");
         for ((what, state), (expected, steps)) in LIFE.into_iter().zip(&expected) {
             course.steps.arm((step < *steps).then_some((step, strike)), || {});
@@ -190,8 +190,8 @@ async fn an_engine_dies_at_each_step(
         .iter()
         .position(|(what, _)| *what == deadly)
         .expect("a part of life");
-    let (_, steps) = &parts[part];
-    for step in (number..*steps).step_by(every(STRIDE)) {
+    let (_, most) = &parts[part];
+    for step in steps(number, STRIDE).take_while(|step| step < most) {
         let name = format!("{deadly}{step}");
         engine = live_with_a_death(&course, engine, &name, deadly, (step, strike)).await;
     }
