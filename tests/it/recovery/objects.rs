@@ -140,9 +140,10 @@ async fn an_engine_dies_at_each_request(
         if deadly == Deadly::Delete {
             site.until_settled(&stack, "CREATE_COMPLETE").await;
         }
+        // At once: to ask for the trust takes its time.
+        let struck = kill_at(&proxy, number, fate.clone(), &engine);
         let trust = trust_of(&site, &stack);
         assert!(trust.is_there());
-        let struck = kill_at(&proxy, number, fate.clone(), &engine);
         let (asking, end) = match deadly {
             Deadly::Create => (None, "CREATE_COMPLETE"),
             Deadly::Delete => (Some(site.ask_to_delete(&stack, &owner)), "gone"),
