@@ -9,7 +9,6 @@ use tokio_util::task::TaskTracker;
 use super::Daemon;
 use super::database_watch::DatabaseWatch;
 use super::global_environment;
-use super::memory;
 use super::monitoring::{Monitoring, Parts};
 use super::service_row::ServiceRow;
 use super::tables;
@@ -132,8 +131,6 @@ fn watch_over(daemon: &Daemon, services: &Services, vitals: &Vitals) {
     let stop = daemon.shutdown.soft().clone();
     let looks = vitals.database.clone().look_regularly(services.store.clone(), stop);
     daemon.shutdown.spawn(looks);
-    let stop = daemon.shutdown.soft().clone();
-    daemon.shutdown.spawn(memory::give_back_regularly(stop));
     let vitals = vitals.clone();
     daemon.watch(move || vitals.stuck_parts());
 }

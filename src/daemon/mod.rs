@@ -10,7 +10,6 @@ pub mod first_steps;
 pub mod global_environment;
 pub mod lifecycle;
 pub mod logging;
-pub mod memory;
 pub mod monitoring;
 pub mod service_row;
 pub mod signals;

@@ -2,8 +2,6 @@
 
 use metrics::{describe_gauge, gauge};
 
-use crate::daemon::memory;
-
 const CPU: &str = "process_cpu_seconds_total";
 const MEMORY: &str = "process_resident_memory_bytes";
 const FILES: &str = "process_open_fds";
@@ -24,7 +22,7 @@ pub fn describe() {
 
 /// What is not told is left out.
 pub fn update() {
-    if let Some(bytes) = memory::resident() {
+    if let Some(bytes) = resident_memory() {
         gauge!(MEMORY).set(bytes as f64);
     }
     if let Ok(open) = std::fs::read_dir("/proc/self/fd") {
@@ -49,6 +47,14 @@ pub fn processor_time() -> String {
         "# HELP {CPU} Time that the process has computed, in seconds\n# TYPE {CPU} counter\n{CPU} {}\n",
         stat.cpu_seconds
     )
+}
+
+/// In bytes.
+fn resident_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes * 1024)
 }
 
 struct Stat {

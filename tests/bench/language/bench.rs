@@ -14,6 +14,11 @@ use heat_engine::template::{
 };
 use heat_engine::yaql::{Limits, Statement, Surroundings};
 use serde_json::{Map, Value, json};
+use tikv_jemallocator::Jemalloc;
+
+/// As in the engine.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn definition(text: &str) -> Result<StackDefinition, TemplateError> {
     let body = read_template(text, None, 1 << 22)?;

@@ -63,7 +63,7 @@ install_venv() { # install_venv VENV NAME
 
 install_rust() { # a compiler and a linker, for the commands that build the engine
   local missing=()
-  command -v cc >/dev/null || missing+=(build-essential)
+  { command -v cc && command -v make; } >/dev/null || missing+=(build-essential)
   command -v curl >/dev/null || missing+=(curl ca-certificates)
   install_packages "${missing[@]}"
   command -v cargo >/dev/null || PATH=$PATH:$HOME/.cargo/bin
