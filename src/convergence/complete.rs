@@ -6,7 +6,35 @@ use crate::identity::credentials::UserCredentials;
 use crate::resource::state::{Action, Status};
 use crate::stack::Stack;
 use crate::stack::error::StackError;
-use crate::store::{StackChanges, Swap};
+use crate::store::{Session, StackChanges, StoreError, Swap};
+
+/// What a traversal leaves in the tables.
+struct Leftovers {
+    stack_id: String,
+    traversal: String,
+    /// Of the stack's row.
+    changes: StackChanges,
+    outdated_template: Option<i64>,
+}
+
+impl Leftovers {
+    /// Removes them, all but deleted resources only if no other traversal has begun.
+    async fn remove(&self, session: &mut Session) -> Result<Swap, StoreError> {
+        session.resources_purge_deleted(&self.stack_id).await?;
+        let swap = session
+            .stack_swap(&self.stack_id, Some(&self.traversal), &self.changes)
+            .await?;
+        if swap != Swap::Updated {
+            return Ok(swap);
+        }
+        if let Some(template_id) = self.outdated_template {
+            let removal = session.raw_template_delete(template_id).await?;
+            tracing::debug!(template_id, ?removal, "previous template");
+        }
+        session.sync_points_delete(&self.stack_id, &self.traversal).await?;
+        Ok(swap)
+    }
+}
 
 impl Convergence {
     /// The traversal has done all that it had to.
@@ -55,23 +83,26 @@ impl Convergence {
     /// Removes what a traversal leaves behind, and the stack itself once it is deleted. Each step finds what the one
     /// before it left, so that it can be run again after breaking off anywhere.
     pub async fn purge(&self, context: &RequestContext, stack: &mut Stack) -> Result<(), StackError> {
-        let store = &self.services.store;
-        store.resources_purge_deleted(stack.id()).await?;
-
         let traversal = stack.traversal().to_owned();
-        let failed = stack.status() == Status::Failed;
-        let mut changes = StackChanges::default();
-        if failed {
+        let mut leftovers = Leftovers {
+            stack_id: stack.id().to_owned(),
+            traversal: traversal.clone(),
+            changes: StackChanges::default(),
+            outdated_template: None,
+        };
+        if stack.status() == Status::Failed {
             // Workers that are still busy find that the traversal is not theirs any more.
             stack.row.current_traversal = Some(String::new());
-            changes.current_traversal = Some(String::new());
+            leftovers.changes.current_traversal = Some(String::new());
+        } else if let Some(previous) = stack.row.prev_raw_template_id.take() {
+            leftovers.outdated_template = Some(previous);
+            leftovers.changes.prev_raw_template_id = Some(None);
         }
-        let mut outdated_template = None;
-        if !failed && let Some(previous) = stack.row.prev_raw_template_id.take() {
-            outdated_template = Some(previous);
-            changes.prev_raw_template_id = Some(None);
-        }
-        let swap = store.stack_swap(stack.id(), Some(&traversal), &changes).await?;
+        let swap = self
+            .services
+            .store
+            .transaction(leftovers, |session, leftovers| Box::pin(leftovers.remove(session)))
+            .await?;
         if swap != Swap::Updated {
             tracing::warn!(
                 stack = stack.name(),
@@ -81,11 +112,6 @@ impl Convergence {
             );
             return Ok(());
         }
-        if let Some(template_id) = outdated_template {
-            let removal = store.raw_template_delete(template_id).await?;
-            tracing::debug!(template_id, ?removal, "previous template");
-        }
-        store.sync_points_delete(stack.id(), &traversal).await?;
         if stack.action() == Action::Delete && stack.status() == Status::Complete {
             self.remove_deleted(context, stack).await?;
         }

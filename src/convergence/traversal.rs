@@ -194,7 +194,8 @@ impl Convergence {
         if let Some(settings) = &plan.settings {
             self.services.store.stack_tags_set(stack.id(), &settings.tags).await?;
         }
-        if !previous.is_empty() {
+        // What a new stack was stored with has had no sync points.
+        if !previous.is_empty() && plan.action != Action::Create {
             self.services.store.sync_points_delete(stack.id(), previous).await?;
         }
         Ok(())

@@ -1,11 +1,13 @@
 //! Storing a new stack: its template, what it keeps of its owner, and its row.
 
+use chrono::NaiveDateTime;
+
 use super::Stack;
 use super::error::StackError;
 use super::services::Services;
+use super::templates::NewTemplate;
 use crate::identity::RequestContext;
-use crate::identity::credentials::UserCredentials;
-use crate::store::{NewStack, StackChanges, StackCreation};
+use crate::store::{NewStack, NewUserCreds, Session, StackChanges, StackCreation, StoreError};
 
 /// Whether there is a new stack.
 pub enum Creation {
@@ -14,21 +16,27 @@ pub enum Creation {
     NameTaken(String),
 }
 
-/// Stores a draft. What was stored before it turned out that there can be no such stack is removed again.
+/// Stores a draft: its template, credentials and row in one transaction.
 pub async fn store(services: &Services, context: &RequestContext, draft: Stack) -> Result<Creation, StackError> {
     let mut stack = draft;
     stack.row.id = services.clock.new_uuid();
     stack.row.current_traversal = Some(services.clock.new_uuid());
-    stack.row.raw_template_id = services.templates.insert(stack.template(), &stack.definition).await?;
+    let template = services.templates.prepare(stack.template(), &stack.definition)?;
     let kept = services.cloud.create_stored_credentials(context).await?;
-    let credentials_id = services
+    let rows = NewRows {
+        template,
+        credentials: services.key.seal_credentials(&kept)?,
+        stack: new_row(&stack),
+    };
+    let written = services
         .store
-        .user_creds_create(&services.key.seal_credentials(&kept)?)
-        .await?;
-    stack.row.user_creds_id = Some(credentials_id);
-    match services.store.stack_create(&new_row(&stack)).await {
-        Ok(StackCreation::Created(created_at)) => {
-            stack.row.created_at = created_at;
+        .transaction(rows.clone(), |session, rows| Box::pin(rows.write(session)));
+    match written.await {
+        Ok(Some(written)) => {
+            services.templates.remember(written.template_id, rows.template).await;
+            stack.row.raw_template_id = written.template_id;
+            stack.row.user_creds_id = Some(written.credentials_id);
+            stack.row.created_at = written.created_at;
             stack.stored = true;
             stack.definition = services
                 .templates
@@ -36,33 +44,51 @@ pub async fn store(services: &Services, context: &RequestContext, draft: Stack) 
                 .await?;
             Ok(Creation::Stored(Box::new(stack)))
         }
-        Ok(StackCreation::NameTaken) => {
-            undo(services, context, &stack, &kept).await?;
+        Ok(None) => {
+            services.cloud.delete_stored_trust(context, &kept).await?;
             Ok(Creation::NameTaken(stack.row.name))
         }
-        // Where nobody knows whether the row is there, the sweep finds what has no stack.
+        // Where nobody knows whether the row is there, its trust must stay.
         Err(error) if error.transience().is_some() => Err(error.into()),
         Err(error) => {
-            undo(services, context, &stack, &kept).await?;
+            services.cloud.delete_stored_trust(context, &kept).await?;
             Err(error.into())
         }
     }
 }
 
-/// Removes what was stored for a stack that is not to be.
-async fn undo(
-    services: &Services,
-    context: &RequestContext,
-    stack: &Stack,
-    kept: &UserCredentials,
-) -> Result<(), StackError> {
-    services.cloud.delete_stored_trust(context, kept).await?;
-    if let Some(credentials_id) = stack.row.user_creds_id {
-        services.store.user_creds_delete(credentials_id).await?;
+#[derive(Clone)]
+struct NewRows {
+    template: NewTemplate,
+    credentials: NewUserCreds,
+    stack: NewStack,
+}
+
+struct WrittenRows {
+    template_id: i64,
+    credentials_id: i64,
+    created_at: NaiveDateTime,
+}
+
+impl NewRows {
+    /// `None` if another stack of the project has the name; then nothing is written.
+    async fn write(&self, session: &mut Session) -> Result<Option<WrittenRows>, StoreError> {
+        let template_id = self.template.write(session).await?;
+        let credentials_id = session.user_creds_create(&self.credentials).await?;
+        let stack = NewStack {
+            raw_template_id: template_id,
+            user_creds_id: Some(credentials_id),
+            ..self.stack.clone()
+        };
+        match session.stack_create(&stack).await? {
+            StackCreation::Created(created_at) => Ok(Some(WrittenRows {
+                template_id,
+                credentials_id,
+                created_at,
+            })),
+            StackCreation::NameTaken => Ok(None),
+        }
     }
-    let removal = services.store.raw_template_delete(stack.row.raw_template_id).await?;
-    tracing::debug!(stack = stack.name(), ?removal, "the stack is not to be");
-    Ok(())
 }
 
 fn new_row(stack: &Stack) -> NewStack {

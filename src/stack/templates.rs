@@ -12,7 +12,7 @@ use crate::identity::crypt::EncryptionKey;
 use crate::plugins;
 use crate::python::dumps;
 use crate::python::json_reader::loads;
-use crate::store::{self, NewRawTemplate, RawTemplate, Store};
+use crate::store::{self, NewRawTemplate, RawTemplate, Session, Store, StoreError};
 use crate::template::{Environment, Files, ResourceRegistry, StackDefinition, Template, World};
 
 /// Bytes of templates, and of what they define, that are kept at a time.
@@ -58,6 +58,26 @@ pub struct Templates {
     world: World,
     parsed: Cache<i64, Kept<Template>>,
     definitions: Cache<(String, i64), Kept<StackDefinition>>,
+}
+
+/// A template that has no rows yet.
+#[derive(Clone)]
+pub struct NewTemplate {
+    template: Arc<Template>,
+    row: NewRawTemplate,
+    /// JSON text.
+    files: Option<String>,
+}
+
+impl NewTemplate {
+    /// Writes the rows, and gives the template's id.
+    pub async fn write(&self, session: &mut Session) -> Result<i64, StoreError> {
+        let mut row = self.row.clone();
+        if let Some(files) = &self.files {
+            row.files_id = Some(session.raw_template_files_create(files).await?);
+        }
+        session.raw_template_create(&row).await
+    }
 }
 
 impl Templates {
@@ -135,6 +155,17 @@ impl Templates {
 
     /// Stores a template and gives the id of its row.
     pub async fn insert(&self, template: &Arc<Template>, definition: &StackDefinition) -> Result<i64, StackError> {
+        let new = self.prepare(template, definition)?;
+        let write = self
+            .store
+            .transaction(new.clone(), |session, new| Box::pin(new.write(session)));
+        let id = write.await?;
+        self.remember(id, new).await;
+        Ok(id)
+    }
+
+    /// What a template's rows will be.
+    pub fn prepare(&self, template: &Arc<Template>, definition: &StackDefinition) -> Result<NewTemplate, StackError> {
         let mut template = with_types_looked_up(template, definition);
         let mut environment = object(template.environment().to_stored());
         if self.encrypt {
@@ -143,26 +174,25 @@ impl Templates {
             // What is kept says what the row says, so that all engines show the same.
             Arc::make_mut(&mut template).environment_mut().note_encrypted(names);
         }
-        let files_id = match template.files().is_empty() {
-            true => None,
-            false => Some(
-                self.store
-                    .raw_template_files_create(&dumps(&template.files().to_value()))
-                    .await?,
-            ),
-        };
-        let row = NewRawTemplate {
-            template: dumps(&Value::Object(template.body().clone())),
-            environment: dumps(&Value::Object(environment)),
-            files_id,
-        };
-        let id = self.store.raw_template_create(&row).await?;
+        let files = template.files();
+        Ok(NewTemplate {
+            files: (!files.is_empty()).then(|| dumps(&files.to_value())),
+            row: NewRawTemplate {
+                template: dumps(&Value::Object(template.body().clone())),
+                environment: dumps(&Value::Object(environment)),
+                files_id: None,
+            },
+            template,
+        })
+    }
+
+    /// Keeps what was written, so that nobody has to read it.
+    pub async fn remember(&self, id: i64, new: NewTemplate) {
         let kept = Kept {
-            value: template.clone(),
-            bytes_of_text: row.template.len(),
+            value: new.template,
+            bytes_of_text: new.row.template.len(),
         };
         self.parsed.insert(id, kept).await;
-        Ok(id)
     }
 
     async fn parse(&self, row: RawTemplate) -> Result<Template, StackError> {

@@ -88,7 +88,7 @@ pub struct NewStack {
 pub enum StackCreation {
     /// With the time that the row carries.
     Created(NaiveDateTime),
-    /// An older stack of the project has the name; nothing was written.
+    /// An older stack of the project has the name; the transaction is abandoned.
     NameTaken,
 }
 
@@ -298,8 +298,7 @@ impl Session {
             None => created_at,
             Some(found) if found.try_get::<String, _>("id")? == stack.id => found.try_get("created_at")?,
             Some(_) => {
-                self.execute("DELETE FROM stack WHERE id = ?", &[stack.id.as_str().into()])
-                    .await?;
+                self.abandon();
                 return Ok(StackCreation::NameTaken);
             }
         };
