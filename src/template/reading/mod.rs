@@ -2,7 +2,8 @@
 //!
 //! Heat takes a text for JSON, and if it is none for YAML: libyaml's events ([`events`]), composed to nodes ([`tree`]), tagged
 //! by the rules of YAML 1.1 ([`tags`]) and made into values ([`construct`]). Dates stay texts. What is wrong is told
-//! in the words of PyYAML ([`complaint`]).
+//! in the words of PyYAML ([`complaint`]). A text in which nothing is out of the ordinary goes a shorter way to the same
+//! values ([`quick`]).
 //!
 //! The values are JSON: keys that are no texts become what JSON makes of them, sets and pairs become lists.
 
@@ -10,6 +11,7 @@ mod complaint;
 mod construct;
 mod events;
 mod places;
+mod quick;
 mod tags;
 mod tree;
 
@@ -73,6 +75,13 @@ impl ReadError {
 
 /// Reads YAML; `None` for a text without a document.
 pub fn read_yaml(text: &str) -> Result<Option<Value>, ReadError> {
+    match quick::read(text) {
+        Some(value) => Ok(Some(value)),
+        None => read_with_libyaml(text),
+    }
+}
+
+fn read_with_libyaml(text: &str) -> Result<Option<Value>, ReadError> {
     let limits = Limits {
         deepest: DEEPEST_NESTING,
         largest: LARGEST.max(text.len().saturating_mul(GROWTH)),
