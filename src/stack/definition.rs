@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::plugins;
 use crate::resource::plugin::ResourceType;
 use crate::resource::properties::{Given, Properties};
-use crate::template::{Expression, References, RegisteredType, ResolveError, ResourceDefinition, Template};
+use crate::template::{Expression, Place, References, RegisteredType, ResolveError, ResourceDefinition, Template};
 
 /// What a type name of a template stands for.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ fn given(expression: &Expression, references: &dyn References) -> Given {
 
 /// Whether every resource that the value depends on is there to be asked.
 fn is_settled(expression: &Expression, references: &dyn References) -> bool {
-    match expression.dependencies(references, "") {
+    match expression.dependencies(references, &Place::Start(&[])) {
         Ok(names) => names.iter().all(|name| references.is_ready(name)),
         // The error shows itself where the value is used.
         Err(_) => true,

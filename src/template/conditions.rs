@@ -10,6 +10,7 @@ use super::document::Template;
 use super::error::{Fault, ResolveError, TemplateError};
 use super::expression::{Context, Expression, ParseScope};
 use super::parameters::Parameters;
+use super::place::Place;
 use super::references::{Facade, References};
 use super::world::World;
 use crate::python::repr::to_text;
@@ -72,7 +73,7 @@ impl Conditions {
         if !may_be_a_condition {
             return Err(invalid_definition(name, &definition.render()));
         }
-        definition.validate(references, &[])
+        definition.validate(references, &Place::Start(&[]))
     }
 }
 
@@ -82,7 +83,7 @@ pub(super) fn parse_condition(
     scope: &ParseScope<'_>,
 ) -> Result<Expression, TemplateError> {
     let section = scope.version.keywords().conditions;
-    Expression::parse(snippet, scope, &format!("{section}.{name}"))
+    Expression::parse(snippet, scope, &Place::Start(&[section, name]))
 }
 
 fn invalid_definition(name: &str, definition: &Value) -> TemplateError {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::error::{Fault, ResolveError, TemplateError};
 use super::functions::{self, Function};
+use super::place::Place;
 use super::references::References;
 use super::version::TemplateVersion;
 use crate::python::repr::{repr_tuple, to_text};
@@ -94,17 +95,17 @@ pub(crate) struct ParseScope<'a> {
 }
 
 impl Expression {
-    pub(crate) fn parse(snippet: &Value, scope: &ParseScope<'_>, path: &str) -> Result<Self, TemplateError> {
+    pub(crate) fn parse(snippet: &Value, scope: &ParseScope<'_>, place: &Place<'_>) -> Result<Self, TemplateError> {
         match snippet {
             Value::Object(entries) => {
                 if let Some((name, arguments)) = entries.iter().next().filter(|_| entries.len() == 1)
                     && let Some(function) = functions::lookup(scope.version, scope.context, name)
                 {
-                    return Self::parse_call(function, name, arguments, scope, &format!("{path}.{name}"));
+                    return Self::parse_call(function, name, arguments, scope, &place.entry(name));
                 }
                 let parsed = entries
                     .iter()
-                    .map(|(key, value)| Ok((key.clone(), Self::parse(value, scope, &format!("{path}.{key}"))?)))
+                    .map(|(key, value)| Ok((key.clone(), Self::parse(value, scope, &place.entry(key))?)))
                     .collect::<Result<_, TemplateError>>()?;
                 Ok(Self::Map(parsed))
             }
@@ -112,7 +113,7 @@ impl Expression {
                 let parsed = items
                     .iter()
                     .enumerate()
-                    .map(|(index, item)| Self::parse(item, scope, &format!("{path}[{index}]")))
+                    .map(|(index, item)| Self::parse(item, scope, &place.item(index)))
                     .collect::<Result<_, TemplateError>>()?;
                 Ok(Self::List(parsed))
             }
@@ -125,7 +126,7 @@ impl Expression {
         name: &str,
         arguments: &Value,
         scope: &ParseScope<'_>,
-        path: &str,
+        place: &Place<'_>,
     ) -> Result<Self, TemplateError> {
         let call = |function, arguments| {
             Self::Call(Box::new(Call {
@@ -136,16 +137,16 @@ impl Expression {
         };
         if let Function::If { may_omit_else } = function {
             let chosen = functions::choose_branch(name, arguments, may_omit_else, scope)
-                .map_err(|error| at_place(error, path))?;
+                .map_err(|error| at_place(error, place))?;
             let branch = match chosen {
-                Some(branch) => Self::parse(branch, scope, path)?,
+                Some(branch) => Self::parse(branch, scope, place)?,
                 None => Self::Absent,
             };
             return Ok(call(function, branch));
         }
-        let arguments = Self::parse(arguments, scope, path)?;
-        let function = functions::specialise(function, &arguments, scope).map_err(|fault| at_place(fault, path))?;
-        functions::check_arguments(function, name, &arguments).map_err(|fault| at_place(fault, path))?;
+        let arguments = Self::parse(arguments, scope, place)?;
+        let function = functions::specialise(function, &arguments, scope).map_err(|fault| at_place(fault, place))?;
+        functions::check_arguments(function, name, &arguments).map_err(|fault| at_place(fault, place))?;
         Ok(call(function, arguments))
     }
 
@@ -213,24 +214,20 @@ impl Expression {
     }
 
     /// Checks the arguments of all functions in it, as far as that goes without computing them.
-    pub fn validate(&self, references: &dyn References, path: &[String]) -> Result<(), TemplateError> {
+    pub fn validate(&self, references: &dyn References, place: &Place<'_>) -> Result<(), TemplateError> {
         match self {
             Self::Scalar(_) | Self::Absent => Ok(()),
-            Self::List(items) => {
-                let (parent, base) = path
-                    .split_last()
-                    .map_or(("", path), |(last, base)| (last.as_str(), base));
-                items.iter().enumerate().try_for_each(|(index, item)| {
-                    item.validate(references, &joined(base, &format!("{parent}[{index}]")))
-                })
-            }
+            Self::List(items) => items
+                .iter()
+                .enumerate()
+                .try_for_each(|(index, item)| item.validate(references, &place.item(index))),
             Self::Map(entries) => entries
                 .iter()
-                .try_for_each(|(key, value)| value.validate(references, &joined(path, key))),
+                .try_for_each(|(key, value)| value.validate(references, &place.entry(key))),
             Self::Call(call) => {
                 functions::validate(call, references).map_err(|fault| TemplateError::StackValidationFailed {
                     error: String::new(),
-                    path: joined(path, &call.name),
+                    path: place.entry(&call.name).steps(),
                     message: fault.to_string(),
                 })
             }
@@ -238,16 +235,16 @@ impl Expression {
     }
 
     /// The names of the resources that it refers to, in the order in which they are met and as often.
-    pub fn dependencies(&self, references: &dyn References, path: &str) -> Result<Vec<String>, ResolveError> {
+    pub fn dependencies(&self, references: &dyn References, place: &Place<'_>) -> Result<Vec<String>, ResolveError> {
         let mut names = Vec::new();
-        self.collect_dependencies(&Resolver::new(references), path, &mut names)?;
+        self.collect_dependencies(&Resolver::new(references), place, &mut names)?;
         Ok(names)
     }
 
     fn collect_dependencies(
         &self,
         resolver: &Resolver<'_>,
-        path: &str,
+        place: &Place<'_>,
         names: &mut Vec<String>,
     ) -> Result<(), ResolveError> {
         match self {
@@ -255,14 +252,14 @@ impl Expression {
             Self::List(items) => items
                 .iter()
                 .enumerate()
-                .try_for_each(|(index, item)| item.collect_dependencies(resolver, &format!("{path}[{index}]"), names)),
+                .try_for_each(|(index, item)| item.collect_dependencies(resolver, &place.item(index), names)),
             Self::Map(entries) => entries
                 .iter()
-                .try_for_each(|(key, value)| value.collect_dependencies(resolver, &format!("{path}.{key}"), names)),
+                .try_for_each(|(key, value)| value.collect_dependencies(resolver, &place.entry(key), names)),
             Self::Call(call) => {
                 call.arguments
-                    .collect_dependencies(resolver, &format!("{path}.{}", call.name), names)?;
-                if let Some(name) = functions::referenced_resource(call, resolver, path)? {
+                    .collect_dependencies(resolver, &place.entry(&call.name), names)?;
+                if let Some(name) = functions::referenced_resource(call, resolver, place)? {
                     names.push(name);
                 }
                 Ok(())
@@ -338,14 +335,8 @@ impl Expression {
     }
 }
 
-fn joined(path: &[String], step: &str) -> Vec<String> {
-    let mut longer = path.to_vec();
-    longer.push(step.to_owned());
-    longer
-}
-
 /// Python's own exceptions become validation failures that name the place; Heat's travel on as they are.
-fn at_place(error: impl Into<ResolveError>, path: &str) -> TemplateError {
+fn at_place(error: impl Into<ResolveError>, place: &Place<'_>) -> TemplateError {
     match error.into().fault {
         Fault::Template(error) => error,
         fault @ (Fault::AttributeError(_) | Fault::Attribute(_)) => TemplateError::Python {
@@ -354,7 +345,7 @@ fn at_place(error: impl Into<ResolveError>, path: &str) -> TemplateError {
         },
         fault => TemplateError::StackValidationFailed {
             error: String::new(),
-            path: vec![path.to_owned()],
+            path: vec![place.to_string()],
             message: fault.to_string(),
         },
     }

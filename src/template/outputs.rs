@@ -7,6 +7,7 @@ use super::conditions::ConditionScope;
 use super::document::Template;
 use super::error::{ResolveError, TemplateError};
 use super::expression::{AttributePath, Context, Expression, ParseScope};
+use super::place::Place;
 use super::references::References;
 use super::resource_definition::condition_holds;
 use crate::python::repr::to_text;
@@ -37,14 +38,17 @@ impl OutputDefinition {
     /// Checks the functions in the value; the path in the error is relative to the output (`value.…`).
     pub fn validate(&self, template: &Template, references: &dyn References) -> Result<(), TemplateError> {
         let keywords = template.keywords();
-        let place = [keywords.outputs, &self.name, keywords.value].map(str::to_owned);
-        self.value.validate(references, &place)
+        let place = [keywords.outputs, &self.name, keywords.value];
+        self.value.validate(references, &Place::Start(&place))
     }
 
     /// The resources that the value needs. An output that refers to what is not there needs nothing: it will not work
     /// anyway.
     pub fn required_resource_names(&self, references: &dyn References) -> Vec<String> {
-        let mut names = self.value.dependencies(references, "").unwrap_or_default();
+        let mut names = self
+            .value
+            .dependencies(references, &Place::Start(&[]))
+            .unwrap_or_default();
         let mut seen = std::collections::HashSet::new();
         names.retain(|name| seen.insert(name.clone()));
         names
@@ -114,8 +118,7 @@ pub(super) fn parse_output(name: &str, raw: &Value, scope: &ParseScope<'_>) -> R
     };
     let enabled = !scope.version.has_conditions() || holds()?;
     let value = if enabled {
-        let path = [keywords.outputs, name, keywords.value].join(".");
-        Expression::parse(value, scope, &path)?
+        Expression::parse(value, scope, &Place::Start(&[keywords.outputs, name, keywords.value]))?
     } else {
         Expression::Scalar(Value::Null)
     };

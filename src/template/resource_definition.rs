@@ -7,6 +7,7 @@ use super::conditions::ConditionScope;
 use super::document::Template;
 use super::error::{Fault, ResolveError, TemplateError};
 use super::expression::{AttributePath, Context, Expression, ParseScope};
+use super::place::Place;
 use super::references::References;
 use super::version::{Keywords, TemplateVersion};
 use crate::python::repr::to_text;
@@ -135,8 +136,10 @@ impl ResourceDefinition {
         section_name: &str,
         references: &dyn References,
     ) -> Result<Vec<String>, ResolveError> {
-        let path = format!("{}.{section_name}", self.name);
-        section.map_or(Ok(Vec::new()), |section| section.dependencies(references, &path))
+        let place = [self.name.as_str(), section_name];
+        section.map_or(Ok(Vec::new()), |section| {
+            section.dependencies(references, &Place::Start(&place))
+        })
     }
 
     /// Where other resources' attributes count as needed: in properties and metadata.
@@ -162,8 +165,8 @@ impl ResourceDefinition {
         ];
         for (part, expression) in parts {
             if let Some(expression) = expression {
-                let place = [keywords.resources, &self.name, part].map(str::to_owned);
-                expression.validate(references, &place)?;
+                let place = [keywords.resources, &self.name, part];
+                expression.validate(references, &Place::Start(&place))?;
             }
         }
         Ok(())
@@ -401,7 +404,7 @@ pub(super) fn condition_holds(
         context: Context::Condition,
         ..*scope
     };
-    let condition = Expression::parse(condition, &condition_scope, &place.join("."))?;
+    let condition = Expression::parse(condition, &condition_scope, &Place::Start(place))?;
     let condition = condition.resolve(scope.references)?;
     scope
         .references
@@ -500,8 +503,8 @@ impl DefinitionReader<'_> {
         let Some(raw) = self.fields.get(key) else {
             return Ok(None);
         };
-        let path = [self.keywords.resources, self.name, key].join(".");
-        let expression = Expression::parse(raw, self.scope, &path)?;
+        let place = [self.keywords.resources, self.name, key];
+        let expression = Expression::parse(raw, self.scope, &Place::Start(&place))?;
         if kind.accepts(&expression) {
             Ok(Some(expression))
         } else {
@@ -565,8 +568,8 @@ impl DefinitionReader<'_> {
             context: Context::Condition,
             ..*self.scope
         };
-        let path = [self.keywords.resources, self.name, key].join(".");
-        let condition = Expression::parse(raw, &condition_scope, &path)?;
+        let place = [self.keywords.resources, self.name, key];
+        let condition = Expression::parse(raw, &condition_scope, &Place::Start(&place))?;
         let is_valid = Kind::TextOrCall.accepts(&condition) || matches!(condition, Expression::Scalar(Value::Bool(_)));
         if is_valid {
             return Ok(Some(raw.clone()));

@@ -20,8 +20,8 @@ use crate::stack::validate::unknown_in_update_policy;
 use crate::template::error::dotted_path;
 use crate::template::parameters::{ParameterType, own_schemata};
 use crate::template::{
-    AttributeFailure, AttributePath, Environment, Expression, Fault, ResolveError, ResourceDefinition, ResourceStates,
-    Scope, StackDefinition, Survey, Template, TemplateError, World,
+    AttributeFailure, AttributePath, Environment, Expression, Fault, Place, ResolveError, ResourceDefinition,
+    ResourceStates, Scope, StackDefinition, Survey, Template, TemplateError, World,
 };
 
 pub struct ResourceCheck<'a> {
@@ -138,8 +138,9 @@ impl ResourceCheck<'_> {
 
     /// What is wrong with the functions of a value: their arguments, what they refer to, what comes of them.
     fn check_expression(&self, path: &str, expression: &Expression, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
-        let steps = [path.to_owned()];
-        if let Err(error) = expression.validate(scope, &steps) {
+        let steps = [path];
+        let place = Place::Start(&steps);
+        if let Err(error) = expression.validate(scope, &place) {
             let error = match error {
                 // The place of an attribute is told; which one it is about is in the message.
                 TemplateError::StackValidationFailed { path, message, .. } => {
@@ -151,7 +152,7 @@ impl ResourceCheck<'_> {
             self.refuse(problems, path, &error);
             return;
         }
-        if let Err(error) = expression.dependencies(scope, path) {
+        if let Err(error) = expression.dependencies(scope, &place) {
             self.refuse_resolving(problems, path, error);
             return;
         }

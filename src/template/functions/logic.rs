@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::python::value;
 use crate::template::error::{Fault, ResolveError};
 use crate::template::expression::{Context, Expression, ParseScope, Resolver};
+use crate::template::place::Place;
 
 /// The branch of an `if` that counts, still unparsed: what is in the other one need not even make sense. `None` where
 /// there is no else and the condition is false.
@@ -28,7 +29,7 @@ pub(crate) fn choose_branch<'a>(
         context: Context::Condition,
         ..*scope
     };
-    let condition = Expression::parse(condition, &condition_scope, name)?;
+    let condition = Expression::parse(condition, &condition_scope, &Place::Start(&[name]))?;
     let condition = condition.resolve(scope.references)?;
     let holds = scope.references.condition(&condition)?;
     Ok(if holds { Some(if_true) } else { if_false })

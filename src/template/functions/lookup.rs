@@ -10,6 +10,7 @@ use crate::python::repr::to_text;
 use crate::python::value::is_true;
 use crate::template::error::{Fault, ResolveError, TemplateError};
 use crate::template::expression::{AttributePath, Call, Expression, Resolver};
+use crate::template::place::Place;
 use crate::template::references::{References, unknown_attribute};
 
 /// What `get_attr` understands, by version.
@@ -94,15 +95,18 @@ pub(super) fn python_index(index: &BigInt, length: usize) -> Option<usize> {
 }
 
 pub(super) fn get_resource(arguments: &Expression, resolver: &Resolver<'_>) -> Result<Value, ResolveError> {
-    let resource = existing_resource(arguments, resolver, "unknown")?;
+    let resource = existing_resource(arguments, resolver, &SOMEWHERE)?;
     resolver.references.resource_reference(&resource)
 }
 
 /// The name that an expression gives, if there is such a resource.
+/// What messages say where nobody knows the place.
+const SOMEWHERE: Place<'static> = Place::Start(&["unknown"]);
+
 pub(super) fn existing_resource(
     name: &Expression,
     resolver: &Resolver<'_>,
-    path: &str,
+    place: &Place<'_>,
 ) -> Result<String, ResolveError> {
     match resolver.resolve(name)? {
         Value::String(resource) if resolver.references.has_resource(&resource) => Ok(resource),
@@ -110,7 +114,7 @@ pub(super) fn existing_resource(
         other => {
             let reference = TemplateError::InvalidTemplateReference {
                 resource: to_text(&other),
-                key: path.to_owned(),
+                key: place.to_string(),
             };
             Err(reference.into())
         }
@@ -207,7 +211,7 @@ pub(super) fn get_attribute(
     let question = question(arguments);
     let references = resolver.references;
     if question.attribute.is_none() && dialect == AttributeDialect::AllAttributes {
-        let resource = existing_resource(question.resource, resolver, "unknown")?;
+        let resource = existing_resource(question.resource, resolver, &SOMEWHERE)?;
         if !references.is_ready_for_all(&resource) {
             return Ok(Value::Null);
         }
@@ -217,7 +221,7 @@ pub(super) fn get_attribute(
         .attribute
         .map_or(Ok(Value::Null), |attribute| resolver.resolve(attribute))?;
     let path = resolver.resolve_list(question.path)?;
-    let resource = existing_resource(question.resource, resolver, "unknown")?;
+    let resource = existing_resource(question.resource, resolver, &SOMEWHERE)?;
     if !references.is_ready(&resource) {
         return Ok(Value::Null);
     }
@@ -242,7 +246,7 @@ pub(super) fn get_attribute(
 pub(super) fn validate_attribute(call: &Call, references: &dyn References) -> Result<(), Fault> {
     let resolver = Resolver::new(references);
     let question = question(&call.arguments);
-    let resource = existing_resource(question.resource, &resolver, "unknown").map_err(|error| error.fault)?;
+    let resource = existing_resource(question.resource, &resolver, &SOMEWHERE).map_err(|error| error.fault)?;
     let Some(attribute) = question.attribute else {
         if call.function == super::Function::GetAttribute(AttributeDialect::AllAttributes) {
             return Ok(());

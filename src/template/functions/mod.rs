@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use super::error::{Fault, ResolveError, TemplateError};
 use super::expression::{AttributePath, Call, Context, Expression, ParseScope, Resolver, weight};
+use super::place::Place;
 use super::references::References;
 use super::version::TemplateVersion::{self, *};
 use crate::python::repr;
@@ -289,7 +290,7 @@ pub(crate) fn validate(call: &Call, references: &dyn References) -> Result<(), F
         let explanation = format!("The function {} is not supported in this version of HOT.", call.name);
         return Err(TemplateError::InvalidTemplateVersion { explanation }.into());
     }
-    call.arguments.validate(references, &[])?;
+    call.arguments.validate(references, &Place::Start(&[]))?;
     match call.function {
         Function::GetAttribute(_) => lookup::validate_attribute(call, references),
         Function::Repeat(_) => repeat::validate(call),
@@ -351,13 +352,13 @@ pub(crate) fn resolve(call: &Call, resolver: &Resolver<'_>) -> Result<Option<Val
 pub(crate) fn referenced_resource(
     call: &Call,
     resolver: &Resolver<'_>,
-    path: &str,
+    place: &Place<'_>,
 ) -> Result<Option<String>, ResolveError> {
     match call.function {
-        Function::GetResource => lookup::existing_resource(&call.arguments, resolver, path).map(Some),
+        Function::GetResource => lookup::existing_resource(&call.arguments, resolver, place).map(Some),
         Function::GetAttribute(_) => {
             let resource = lookup::resource_asked(&call.arguments);
-            lookup::existing_resource(resource, resolver, path).map(Some)
+            lookup::existing_resource(resource, resolver, place).map(Some)
         }
         _ => Ok(None),
     }
