@@ -78,8 +78,10 @@ impl Steps {
         self.0.lock().expect("no panic").counting
     }
 
+    /// Whether a step has failed, and what was to happen then has begun.
     pub fn has_struck(&self) -> bool {
-        self.0.lock().expect("no panic").struck.is_some()
+        let plan = self.0.lock().expect("no panic");
+        plan.struck.is_some() && plan.at_strike.is_none()
     }
 
     pub(super) fn meet(&self, what: &str) -> Option<Strike> {
