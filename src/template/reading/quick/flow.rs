@@ -1,5 +1,7 @@
 //! Flow collections: `[a, b]` and `{a: b}`.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::{DEEPEST, LONGEST_KEY, Reader, scalars};
@@ -46,10 +48,9 @@ impl<'t> Reader<'t> {
                 break;
             }
             let key = self.flow_key()?;
-            self.skip_white()?;
-            let value = match self.peek()? {
-                b',' | b'}' => Value::Null,
-                _ => self.flow_node(depth)?,
+            let value = match self.take(b':') {
+                true => self.flow_value(depth)?,
+                false => Value::Null,
             };
             map.insert(key, value);
             self.skip_white()?;
@@ -64,34 +65,63 @@ impl<'t> Reader<'t> {
         Some(Value::Object(map))
     }
 
-    /// A key up to behind its colon, all on one line.
+    /// A key up to its colon, all on one line; there may be none.
     fn flow_key(&mut self) -> Option<String> {
-        let start = self.at;
+        let (start, line) = (self.at, self.line_start);
         let key = match self.peek()? {
             quote @ (b'"' | b'\'') => self.quoted(quote)?,
-            _ => match scalars::resolved(self.flow_plain()?.into())? {
+            _ => match scalars::resolved(self.flow_plain()?)? {
                 Value::String(key) => key,
                 _ => return None,
             },
         };
         self.skip_spaces();
-        let is_key = self.peek() == Some(b':') && self.is_blank(1) && self.at - start <= LONGEST_KEY;
-        self.at += 1;
-        is_key.then_some(key)
+        let is_sound = match self.peek()? {
+            b':' => self.is_blank(1) && self.at - start <= LONGEST_KEY && self.line_start == line,
+            _ => true,
+        };
+        is_sound.then_some(key)
+    }
+
+    fn flow_value(&mut self, depth: usize) -> Option<Value> {
+        self.skip_white()?;
+        match self.peek()? {
+            b',' | b'}' => Some(Value::Null),
+            _ => self.flow_node(depth),
+        }
     }
 
     fn flow_node(&mut self, depth: usize) -> Option<Value> {
         match self.peek()? {
             quote @ (b'"' | b'\'') => self.quoted(quote).map(Value::String),
             b'[' | b'{' => self.flow(depth + 1),
-            _ => scalars::resolved(self.flow_plain()?.into()),
+            _ => scalars::resolved(self.flow_plain()?),
         }
     }
 
-    /// A plain scalar on one line.
-    fn flow_plain(&mut self) -> Option<&'t str> {
+    fn flow_plain(&mut self) -> Option<Cow<'t, str>> {
+        if scalars::is_indicator(self.peek()?) {
+            return None;
+        }
+        let mut text = Cow::Borrowed(self.line_of_flow_plain()?);
+        while self.peek()? == b'\n' {
+            let breaks = self.skip_breaks();
+            if matches!(self.peek()?, b',' | b']' | b'}') {
+                break;
+            }
+            if self.at == self.line_start {
+                return None;
+            }
+            let more = self.line_of_flow_plain()?;
+            scalars::fold(text.to_mut(), breaks);
+            text.to_mut().push_str(more);
+        }
+        Some(text)
+    }
+
+    fn line_of_flow_plain(&mut self) -> Option<&'t str> {
         let start = self.at;
-        if scalars::is_indicator(self.peek()?) || self.is_at_dash() {
+        if self.is_at_dash() || self.peek()? == b'#' {
             return None;
         }
         loop {
@@ -112,7 +142,7 @@ impl<'t> Reader<'t> {
         }
         let text = self.text[start..self.at].trim_end_matches(' ');
         // A lone dash is left to libyaml.
-        (text != "-").then_some(text)
+        (text != "-" && !text.is_empty()).then_some(text)
     }
 
     fn take(&mut self, byte: u8) -> bool {

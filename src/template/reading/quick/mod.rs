@@ -197,9 +197,9 @@ impl Reader<'_> {
         if self.is_at_dash() {
             return self.block_sequence(column, depth);
         }
-        let before = self.at;
+        let before = (self.at, self.line_start);
         let is_key = self.key()?.is_some();
-        self.at = before;
+        (self.at, self.line_start) = before;
         match is_key {
             true => self.block_mapping(column, depth),
             false => self.value(around, depth),
@@ -250,7 +250,7 @@ impl Reader<'_> {
 
     /// A key up to behind its colon; `Some(None)` if there is none, and then it is somewhere on the line.
     fn key(&mut self) -> Option<Option<String>> {
-        let start = self.at;
+        let (start, line) = (self.at, self.line_start);
         let key = match self.peek()? {
             quote @ (b'"' | b'\'') => {
                 let key = self.quoted(quote)?;
@@ -273,7 +273,7 @@ impl Reader<'_> {
                 }
             }
         };
-        if self.at - start > LONGEST_KEY {
+        if self.at - start > LONGEST_KEY || self.line_start != line {
             return None;
         }
         self.at += 1;
@@ -306,6 +306,10 @@ mod tests {
             "outputs:\n  text:\n    description: goes on\n      in the next line\n\n      and after a gap\n",
             "    value: { get_attr: [a, first_address], \"b\" : {c: , d: [[], {}]} }\n  url: http://host:80/path#part\n  \"quoted key\": -1\n",
             "  keep: |+\n   x\n\n  'é': ünï — “text”\n",
+        ),
+        concat!(
+            "a: 'goes on   \n    after ''spaces''\n\n\n    and gaps\n    '\nb: \"so\n\n  does \\\"this\\\"\"\n",
+            "c: {d: goes\n    on , e\n    , f: [g\n  h\n\n  i], j: }\n",
         ),
         "- a\n- b: 1\n  c: 2\n-\n- d\n",
         "a: |-\n  no end of line",
@@ -340,13 +344,15 @@ mod tests {
             "? a\n: b",
             "<<: {a: b}",
             "1: a",
-            "a: 'b\n  c'",
+            "a: 'b\nc'",
+            "a: {b\n  c: d}",
+            "a: [b,\nc]",
+            "'b\n  c': d",
             "a: |2\n   b",
             "a: |\n\n      \n    b",
             "a: b\n---\nc: d",
             "%YAML 1.1\n---\na: b",
             "a: b\r\n",
-            "a: {b}",
             "a: [b: c]",
             "a: |\n    b\n\tc",
             "\u{feff}a: b",

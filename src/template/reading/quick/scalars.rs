@@ -28,6 +28,14 @@ pub(super) fn resolved(text: Cow<'_, str>) -> Option<Value> {
     }
 }
 
+/// Breaks of lines within a scalar: one is a space, and of more the first does not count.
+pub(super) fn fold(text: &mut String, breaks: usize) {
+    match breaks {
+        1 => text.push(' '),
+        _ => text.extend(std::iter::repeat_n('\n', breaks.saturating_sub(1))),
+    }
+}
+
 /// The characters that mean something else at the beginning of a plain scalar.
 pub(super) fn is_indicator(byte: u8) -> bool {
     matches!(
@@ -91,12 +99,8 @@ impl<'t> Reader<'t> {
                 return None;
             }
             let (more, its_end) = self.rest_of_plain()?;
-            let folded = text.to_mut();
-            match breaks {
-                1 => folded.push(' '),
-                _ => folded.extend(std::iter::repeat_n('\n', breaks - 1)),
-            }
-            folded.push_str(more);
+            fold(text.to_mut(), breaks);
+            text.to_mut().push_str(more);
             end = its_end;
         }
         if end == End::Colon {
@@ -107,8 +111,8 @@ impl<'t> Reader<'t> {
         resolved(text)
     }
 
-    /// Empty lines, to the first character of another one. Gives the number of breaks.
-    fn skip_breaks(&mut self) -> usize {
+    /// Breaks and empty lines, to the first character of another line. Gives the number of breaks.
+    pub(super) fn skip_breaks(&mut self) -> usize {
         let mut breaks = 0;
         while self.peek() == Some(b'\n') {
             breaks += 1;
@@ -119,7 +123,7 @@ impl<'t> Reader<'t> {
         breaks
     }
 
-    /// A quoted scalar on one line.
+    /// A quoted scalar.
     pub(super) fn quoted(&mut self, quote: u8) -> Option<String> {
         self.at += 1;
         let mut text = String::new();
@@ -129,20 +133,33 @@ impl<'t> Reader<'t> {
                 *byte == quote || matches!(byte, b'\n' | b'\t') || (*byte == b'\\' && quote == b'"')
             })?;
             text.push_str(&self.text[self.at..self.at + length]);
-            self.at += length + 1;
+            self.at += length;
             match rest[length] {
-                b'\\' => text.push(match self.peek()? {
+                b'\t' => return None,
+                b'\n' => {
+                    text.truncate(text.trim_end_matches(' ').len());
+                    let breaks = self.skip_breaks();
+                    // A line that begins at the left margin may be the end of the document.
+                    if self.at == self.line_start {
+                        return None;
+                    }
+                    fold(&mut text, breaks);
+                    continue;
+                }
+                b'\\' => text.push(match self.bytes.get(self.at + 1)? {
                     b'n' => '\n',
                     b't' => '\t',
-                    character @ (b'"' | b'\\' | b'/') => char::from(character),
+                    character @ (b'"' | b'\\' | b'/') => char::from(*character),
                     _ => return None,
                 }),
-                byte if byte != quote => return None,
                 // Two single quotes are one.
-                b'\'' if self.peek() == Some(b'\'') => text.push('\''),
-                _ => return Some(text),
+                b'\'' if self.bytes.get(self.at + 1) == Some(&b'\'') => text.push('\''),
+                _ => {
+                    self.at += 1;
+                    return Some(text);
+                }
             }
-            self.at += 1;
+            self.at += 2;
         }
     }
 
