@@ -27,7 +27,7 @@ impl<'t> Reader<'t> {
             if self.take(b']') {
                 break;
             }
-            items.push(self.flow_node(depth)?);
+            items.push(self.flow_item(depth)?);
             self.skip_white()?;
             if self.take(b',') {
                 continue;
@@ -47,9 +47,11 @@ impl<'t> Reader<'t> {
             if self.take(b'}') {
                 break;
             }
-            let key = self.flow_key()?;
-            let value = match self.take(b':') {
-                true => self.flow_value(depth)?,
+            let (Value::String(key), has_colon) = self.flow_scalar()? else {
+                return None;
+            };
+            let value = match has_colon {
+                true => self.flow_value(b'}', depth)?,
                 false => Value::Null,
             };
             map.insert(key, value);
@@ -65,28 +67,43 @@ impl<'t> Reader<'t> {
         Some(Value::Object(map))
     }
 
-    /// A key up to its colon, all on one line; there may be none.
-    fn flow_key(&mut self) -> Option<String> {
-        let (start, line) = (self.at, self.line_start);
-        let key = match self.peek()? {
-            quote @ (b'"' | b'\'') => self.quoted(quote)?,
-            _ => match scalars::resolved(self.flow_plain()?)? {
-                Value::String(key) => key,
-                _ => return None,
-            },
-        };
-        self.skip_spaces();
-        let is_sound = match self.peek()? {
-            b':' => self.is_blank(1) && self.at - start <= LONGEST_KEY && self.line_start == line,
-            _ => true,
-        };
-        is_sound.then_some(key)
+    /// An item of a list: `a: b` is a map of its own.
+    fn flow_item(&mut self, depth: usize) -> Option<Value> {
+        if matches!(self.peek()?, b'[' | b'{') {
+            return self.flow(depth + 1);
+        }
+        match self.flow_scalar()? {
+            (Value::String(key), true) => {
+                let value = self.flow_value(b']', depth)?;
+                Some(Value::Object(Map::from_iter([(key, value)])))
+            }
+            (scalar, _) => Some(scalar),
+        }
     }
 
-    fn flow_value(&mut self, depth: usize) -> Option<Value> {
+    /// A scalar, and whether a colon behind it makes a key of it.
+    fn flow_scalar(&mut self) -> Option<(Value, bool)> {
+        let (start, line) = (self.at, self.line_start);
+        let scalar = match self.peek()? {
+            quote @ (b'"' | b'\'') => Value::String(self.quoted(quote)?),
+            _ => scalars::resolved(self.flow_plain()?)?,
+        };
+        self.skip_spaces();
+        if self.peek()? != b':' {
+            return Some((scalar, false));
+        }
+        let is_on_one_line = self.at - start <= LONGEST_KEY && self.line_start == line;
+        let is_key = scalar.is_string() && self.is_blank(1) && is_on_one_line;
+        self.at += 1;
+        is_key.then_some((scalar, true))
+    }
+
+    /// What is behind a colon, in a collection that this byte closes.
+    fn flow_value(&mut self, closing: u8, depth: usize) -> Option<Value> {
         self.skip_white()?;
         match self.peek()? {
-            b',' | b'}' => Some(Value::Null),
+            b',' => Some(Value::Null),
+            byte if byte == closing => Some(Value::Null),
             _ => self.flow_node(depth),
         }
     }

@@ -309,7 +309,7 @@ mod tests {
         ),
         concat!(
             "a: 'goes on   \n    after ''spaces''\n\n\n    and gaps\n    '\nb: \"so\n\n  does \\\"this\\\"\"\n",
-            "c: {d: goes\n    on , e\n    , f: [g\n  h\n\n  i], j: }\n",
+            "c: {d: goes\n    on , e\n    , f: [g\n  h\n\n  i], j: }\nlength: [min: 3, 'max' : {get_param: x}, none: ]\n",
         ),
         "- a\n- b: 1\n  c: 2\n-\n- d\n",
         "a: |-\n  no end of line",
@@ -353,7 +353,7 @@ mod tests {
             "a: b\n---\nc: d",
             "%YAML 1.1\n---\na: b",
             "a: b\r\n",
-            "a: [b: c]",
+            "a: [b:c, 1: d]",
             "a: |\n    b\n\tc",
             "\u{feff}a: b",
             "a: \"\\x41\"",
