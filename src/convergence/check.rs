@@ -51,7 +51,7 @@ impl Convergence {
             self.watch.decide(Decision::Nothing, || {
                 format!("the row of resource {resource_id} is gone")
             });
-            self.pass_over_gone(context, request).await?;
+            Box::pin(self.pass_over_gone(context, request)).await?;
             return Ok(Checked::Done);
         };
         self.check_in_stack(context, request, loaded, stack, receipt, turn)
@@ -100,8 +100,7 @@ impl Convergence {
             self.watch.decide(Decision::Nothing, || {
                 format!("the message is for a traversal that is over, {}", request.traversal)
             });
-            self.retrigger_replaced(context, &loaded.resource, &request.node, &stack)
-                .await?;
+            Box::pin(self.retrigger_replaced(context, &loaded.resource, &request.node, &stack)).await?;
             return Ok(Checked::Done);
         }
         if !stack.is_in_progress() {
@@ -116,12 +115,12 @@ impl Convergence {
             self.watch.decide(Decision::FailStack, || {
                 "the time of the stack's action is over".to_owned()
             });
-            self.mark_failed(context, &mut stack, "Timed out").await?;
+            Box::pin(self.mark_failed(context, &mut stack, "Timed out")).await?;
             return Ok(Checked::Done);
         }
         let known = request.known_resources();
-        let subject = match Subjected::prepare(self, context, &stack, loaded, &request.node, known).await {
-            Ok(Ok(subject)) => subject,
+        let mut subject = match Subjected::prepare(self, context, &stack, loaded, &request.node, known).await {
+            Ok(Ok(subject)) => Box::new(subject),
             Ok(Err(reason)) => {
                 self.watch.decide(Decision::HandOver, || reason.clone());
                 return Ok(Checked::NotServed(reason));
@@ -136,8 +135,7 @@ impl Convergence {
                     "unreadable"
                 );
                 self.watch.decide(Decision::FailStack, || error.to_string());
-                self.fail(context, request, &mut stack, resource_id, &error.to_string())
-                    .await?;
+                Box::pin(self.fail(context, request, &mut stack, resource_id, &error.to_string())).await?;
                 return Ok(Checked::Done);
             }
         };
@@ -147,16 +145,18 @@ impl Convergence {
             running: self.running.begin(stack.id()),
             turn,
         };
-        self.check(context, request, &mut stack, subject, begun).await?;
+        self.check(context, request, &mut stack, &mut subject, begun).await?;
         Ok(Checked::Done)
     }
 
+    /// All that is rare here, or soon done, has its room apart: a check may wait for hours in what its resource does, and
+    /// there are thousands of them.
     pub(super) async fn check(
         &self,
         context: &RequestContext,
         request: &CheckRequest,
         stack: &mut Stack,
-        mut subject: Subjected,
+        subject: &mut Subjected,
         begun: Begun<'_>,
     ) -> Result<(), StackError> {
         let began = Instant::now();
@@ -187,35 +187,56 @@ impl Convergence {
         };
         // What follows waits for other predecessors, and is soon done.
         drop(begun.turn);
-        if end.is_ok() {
-            self.note_done(&request.traversal, &request.node).await;
-        }
-        let end = match end {
-            Ok(()) => match self
-                .propagate_through_outages(context, request, stack, &mut subject)
-                .await
-            {
-                Ok(()) => {
-                    measure::checked(type_name, &request.node, None, began.elapsed());
-                    return Ok(());
-                }
-                Err(error) => {
-                    self.forget_done(&request.traversal, &request.node).await;
-                    CheckEnd::Stack(error)
-                }
-            },
-            Err(end) => end,
+        let ended = Box::pin(self.end(context, request, stack, subject, end)).await;
+        let failure = match ended {
+            Ok(()) => {
+                measure::checked(type_name, &request.node, None, began.elapsed());
+                return Ok(());
+            }
+            Err(failure) => failure,
         };
-        measure::checked(type_name, &request.node, Some(&end), began.elapsed());
-        let resource_id = subject.tracked.row.id;
+        measure::checked(type_name, &request.node, Some(&failure), began.elapsed());
         self.watch.tell(|| Step::Ended {
-            how: end.kind(),
-            reason: end.to_string(),
+            how: failure.kind(),
+            reason: failure.to_string(),
         });
+        Box::pin(self.follow(context, request, stack, subject, failure, template_before)).await
+    }
+
+    /// Tells whoever waits for the node that it is done, if it is.
+    async fn end(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &mut Stack,
+        subject: &mut Subjected,
+        acted: Result<(), CheckEnd>,
+    ) -> Result<(), CheckEnd> {
+        acted?;
+        self.note_done(&request.traversal, &request.node).await;
+        let told = self.propagate_through_outages(context, request, stack, subject).await;
+        if let Err(error) = told {
+            self.forget_done(&request.traversal, &request.node).await;
+            return Err(CheckEnd::Stack(error));
+        }
+        Ok(())
+    }
+
+    /// What comes of a check that did not do what its node asks for.
+    async fn follow(
+        &self,
+        context: &RequestContext,
+        request: &CheckRequest,
+        stack: &mut Stack,
+        subject: &mut Subjected,
+        end: CheckEnd,
+        template_before: Option<i64>,
+    ) -> Result<(), StackError> {
+        let resource_id = subject.tracked.row.id;
         match end {
-            CheckEnd::Replace => self.replace(context, request, stack, &mut subject).await,
+            CheckEnd::Replace => self.replace(context, request, stack, subject).await,
             CheckEnd::Replaced(replacement_id) => self.go_on_with(context, request, stack, replacement_id).await,
-            CheckEnd::Contended => self.contended(context, request, stack, &subject, template_before).await,
+            CheckEnd::Contended => self.contended(context, request, stack, subject, template_before).await,
             CheckEnd::PassedOn => Ok(()),
             CheckEnd::Cancelled | CheckEnd::HandedBack => {
                 self.broken_off(context, request, stack.id(), resource_id).await

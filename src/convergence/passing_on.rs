@@ -103,7 +103,7 @@ impl Convergence {
                 running,
                 turn,
             };
-            let checked = engine.check(&context, &request, &mut stack, subject, begun).await;
+            let checked = engine.check(&context, &request, &mut stack, &mut subject, begun).await;
             if let Err(error) = checked {
                 tracing::error!(resource_id, error = &error as &dyn std::error::Error, "the work failed");
             }
