@@ -18,7 +18,8 @@ struct Leftovers {
 }
 
 impl Leftovers {
-    /// Removes them, all but deleted resources only if no other traversal has begun.
+    /// Removes them. If another traversal has begun, which uses all that it finds, only the rows of deleted resources go: it
+    /// has no use for these.
     async fn remove(&self, session: &mut Session) -> Result<Swap, StoreError> {
         session.resources_purge_deleted(&self.stack_id).await?;
         let swap = session
@@ -80,8 +81,8 @@ impl Convergence {
         Ok(true)
     }
 
-    /// Removes what a traversal leaves behind, and the stack itself once it is deleted. Each step finds what the one
-    /// before it left, so that it can be run again after breaking off anywhere.
+    /// Removes what a traversal leaves behind, and then the stack itself if it is deleted. It can be run again after
+    /// breaking off anywhere: what is gone is not missed.
     pub async fn purge(&self, context: &RequestContext, stack: &mut Stack) -> Result<(), StackError> {
         let traversal = stack.traversal().to_owned();
         let mut leftovers = Leftovers {

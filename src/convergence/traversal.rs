@@ -39,6 +39,12 @@ pub struct Plan {
     pub stop_workers: bool,
 }
 
+impl Plan {
+    fn is_for_a_new_stack(&self) -> bool {
+        matches!(self.action, Action::Create | Action::Adopt)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum PlannedTemplate {
     /// The template of that row.
@@ -130,8 +136,7 @@ impl Convergence {
         plan: &Plan,
     ) -> Result<Option<String>, StackError> {
         let services = &self.services;
-        let creates = matches!(plan.action, Action::Create | Action::Adopt);
-        if !creates {
+        if !plan.is_for_a_new_stack() {
             stack.row.prev_raw_template_id = Some(stack.row.raw_template_id);
             stack.row.updated_at = Some(services.clock.utc_now());
         }
@@ -194,8 +199,8 @@ impl Convergence {
         if let Some(settings) = &plan.settings {
             self.services.store.stack_tags_set(stack.id(), &settings.tags).await?;
         }
-        // What a new stack was stored with has had no sync points.
-        if !previous.is_empty() && plan.action != Action::Create {
+        // What a new stack was stored with is no traversal that could have sync points.
+        if !previous.is_empty() && !plan.is_for_a_new_stack() {
             self.services.store.sync_points_delete(stack.id(), previous).await?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use crate::convergence::peers::{KIND_MARK, LISTENER_TOPIC, LISTENER_VERSION};
 use crate::daemon::VERSION;
 use crate::exception::chain;
 use crate::identity::RequestContext;
-use crate::messaging::{Bus, RpcClient, Target};
+use crate::messaging::{Bus, Fit, RpcClient, Target};
 use crate::settings::Settings;
 use crate::store::{Service, Store};
 
@@ -59,6 +59,11 @@ pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report:
     };
     let now = store.clock().utc_now();
     let ever = services.iter().map(|service| service.engine_id.clone()).collect();
+    let bus = match bus {
+        // To ask is to make the exchange, and then nobody would see any more that it was missing.
+        Some(bus) if lacks_exchange(bus).await => None,
+        bus => bus,
+    };
     let engines = ask(settings, services, bus, now).await;
     if bus.is_some() {
         judge_answers(&engines, report);
@@ -75,6 +80,15 @@ pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report:
             .collect(),
         ever,
     }
+}
+
+async fn lacks_exchange(bus: &Bus) -> bool {
+    for exchange in bus.expected_exchanges(&[LISTENER_TOPIC]) {
+        if exchange.kind == "topic" && matches!(bus.examine_exchange(&exchange).await, Ok(Fit::Missing)) {
+            return true;
+        }
+    }
+    false
 }
 
 /// Those that are not marked as gone.

@@ -1,13 +1,12 @@
 //! Storing a new stack: its template, what it keeps of its owner, and its row.
 
-use chrono::NaiveDateTime;
-
 use super::Stack;
 use super::error::StackError;
 use super::services::Services;
 use super::templates::NewTemplate;
 use crate::identity::RequestContext;
-use crate::store::{NewStack, NewUserCreds, Session, StackChanges, StackCreation, StoreError};
+use crate::identity::credentials::UserCredentials;
+use crate::store::{NewStack, Session, StackChanges, StackCreation, StoreError};
 
 /// Whether there is a new stack.
 pub enum Creation {
@@ -16,78 +15,75 @@ pub enum Creation {
     NameTaken(String),
 }
 
-/// Stores a draft: its template, credentials and row in one transaction.
+/// Stores a draft. Its credentials come first, apart from template and stack: the sweep finds by their row, and only by it,
+/// the trust of a stack that did not come to be.
 pub async fn store(services: &Services, context: &RequestContext, draft: Stack) -> Result<Creation, StackError> {
     let mut stack = draft;
     stack.row.id = services.clock.new_uuid();
     stack.row.current_traversal = Some(services.clock.new_uuid());
     let template = services.templates.prepare(stack.template(), &stack.definition)?;
     let kept = services.cloud.create_stored_credentials(context).await?;
+    let credentials_id = services
+        .store
+        .user_creds_create(&services.key.seal_credentials(&kept)?)
+        .await?;
+    stack.row.user_creds_id = Some(credentials_id);
     let rows = NewRows {
         template,
-        credentials: services.key.seal_credentials(&kept)?,
         stack: new_row(&stack),
     };
-    let written = services
+    let writing = services
         .store
         .transaction(rows.clone(), |session, rows| Box::pin(rows.write(session)));
-    match written.await {
-        Ok(Some(written)) => {
-            services.templates.remember(written.template_id, rows.template).await;
-            stack.row.raw_template_id = written.template_id;
-            stack.row.user_creds_id = Some(written.credentials_id);
-            stack.row.created_at = written.created_at;
+    match writing.await {
+        Ok((StackCreation::Created(created_at), template_id)) => {
+            services.templates.remember(template_id, rows.template).await;
+            stack.row.raw_template_id = template_id;
+            stack.row.created_at = created_at;
             stack.stored = true;
-            stack.definition = services
-                .templates
-                .definition(&stack.row, stack.row.raw_template_id)
-                .await?;
+            stack.definition = services.templates.definition(&stack.row, template_id).await?;
             Ok(Creation::Stored(Box::new(stack)))
         }
-        Ok(None) => {
-            services.cloud.delete_stored_trust(context, &kept).await?;
+        Ok((StackCreation::NameTaken, _)) => {
+            undo(services, context, credentials_id, &kept).await?;
             Ok(Creation::NameTaken(stack.row.name))
         }
-        // Where nobody knows whether the row is there, its trust must stay.
+        // Where the row may be there after all, the sweep sees whether credentials have no stack.
         Err(error) if error.transience().is_some() => Err(error.into()),
         Err(error) => {
-            services.cloud.delete_stored_trust(context, &kept).await?;
+            undo(services, context, credentials_id, &kept).await?;
             Err(error.into())
         }
     }
 }
 
+/// Removes what was stored for a stack that is not to be. The row goes last: what cannot be removed now is found by it.
+async fn undo(
+    services: &Services,
+    context: &RequestContext,
+    credentials_id: i64,
+    kept: &UserCredentials,
+) -> Result<(), StackError> {
+    services.cloud.delete_stored_trust(context, kept).await?;
+    services.store.user_creds_delete(credentials_id).await?;
+    Ok(())
+}
+
 #[derive(Clone)]
 struct NewRows {
     template: NewTemplate,
-    credentials: NewUserCreds,
     stack: NewStack,
 }
 
-struct WrittenRows {
-    template_id: i64,
-    credentials_id: i64,
-    created_at: NaiveDateTime,
-}
-
 impl NewRows {
-    /// `None` if another stack of the project has the name; then nothing is written.
-    async fn write(&self, session: &mut Session) -> Result<Option<WrittenRows>, StoreError> {
-        let template_id = self.template.write(session).await?;
-        let credentials_id = session.user_creds_create(&self.credentials).await?;
+    /// What came of the stack, and the id of its template. If the name is taken, nothing is written.
+    async fn write(&self, session: &mut Session) -> Result<(StackCreation, i64), StoreError> {
+        let raw_template_id = self.template.write(session).await?;
         let stack = NewStack {
-            raw_template_id: template_id,
-            user_creds_id: Some(credentials_id),
+            raw_template_id,
             ..self.stack.clone()
         };
-        match session.stack_create(&stack).await? {
-            StackCreation::Created(created_at) => Ok(Some(WrittenRows {
-                template_id,
-                credentials_id,
-                created_at,
-            })),
-            StackCreation::NameTaken => Ok(None),
-        }
+        Ok((session.stack_create(&stack).await?, raw_template_id))
     }
 }
 

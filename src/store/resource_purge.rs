@@ -26,8 +26,8 @@ impl Session {
         Ok(Swap::Updated)
     }
 
-    /// Removes the resources of a stack that are deleted, and the templates that only they referred to. A transaction
-    /// of its own. Returns how many resources there were.
+    /// Removes the resources of a stack that are deleted, and the templates that only they referred to. Part
+    /// of a transaction. Returns how many resources there were.
     ///
     /// Their properties stay, for the events that name them.
     pub async fn resources_purge_deleted(&mut self, stack_id: &str) -> Result<u64, StoreError> {

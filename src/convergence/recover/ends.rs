@@ -16,7 +16,8 @@ use crate::store::{Deleted, LeftSyncPoints, Removal, Scope};
 /// for stacks that an old release left so.
 const ROLLBACK_WITHIN: TimeDelta = TimeDelta::hours(1);
 
-/// Credentials and templates are stored before the stack that they are for, and removed after the stack has new ones.
+/// Credentials are stored before the stack that they are for, by Python engines templates too, and both are removed after
+/// the stack has new ones.
 const WITHOUT_STACK: Duration = Duration::from_secs(3600);
 
 impl Recovery {
@@ -103,8 +104,9 @@ impl Recovery {
                 "the rollback was not begun"
             );
             let context = self.context_for(&stack).await?;
+            self.engine.roll_back(&context, &mut stack).await?;
             sweep.mended(&self.counters.ends_tidied);
-            return self.engine.roll_back(&context, &mut stack).await;
+            return Ok(());
         }
         self.tidy(sweep, stack).await
     }
@@ -116,9 +118,10 @@ impl Recovery {
             "{} had ended and was not tidied away",
             stack.state()
         );
-        sweep.mended(&self.counters.ends_tidied);
         let context = self.context_for_an_end(&stack).await;
-        self.engine.purge(&context, &mut stack).await
+        self.engine.purge(&context, &mut stack).await?;
+        sweep.mended(&self.counters.ends_tidied);
+        Ok(())
     }
 
     /// What a create that lost its stack, or an update that changed hands, left behind: a row, and a trust in Keystone.

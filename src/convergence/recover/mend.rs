@@ -136,9 +136,10 @@ impl Recovery {
                     stack_id = stack.id(),
                     "the end of the traversal was not recorded"
                 );
-                sweep.mended(&self.counters.ends_recorded);
                 let context = self.context_for_an_end(stack).await;
-                self.engine.mark_complete(&context, stack).await
+                self.engine.mark_complete(&context, stack).await?;
+                sweep.mended(&self.counters.ends_recorded);
+                Ok(())
             }
         }
     }
@@ -234,9 +235,9 @@ impl Recovery {
             reason,
             "nobody told the stack that it failed"
         );
-        sweep.mended(&self.counters.ends_recorded);
         let context = self.context_to_fail(stack).await?;
         self.engine.mark_failed(&context, stack, reason).await?;
+        sweep.mended(&self.counters.ends_recorded);
         Ok(())
     }
 
