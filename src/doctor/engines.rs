@@ -59,11 +59,6 @@ pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report:
     };
     let now = store.clock().utc_now();
     let ever = services.iter().map(|service| service.engine_id.clone()).collect();
-    let bus = match bus {
-        // To ask is to make the exchange, and then nobody would see any more that it was missing.
-        Some(bus) if lacks_exchange(bus).await => None,
-        bus => bus,
-    };
     let engines = ask(settings, services, bus, now).await;
     if bus.is_some() {
         judge_answers(&engines, report);
@@ -98,7 +93,13 @@ async fn ask(settings: &Settings, services: Vec<Service>, bus: Option<&Bus>, now
         .filter(|service| service.deleted_at.is_none())
         .collect();
     let client = bus.map(RpcClient::new);
+    let is_in_vain = match bus {
+        Some(bus) => lacks_exchange(bus).await,
+        None => false,
+    };
     let answers = present.iter().map(async |service| match &client {
+        // To ask would make the exchange, and nobody would see any more that it is missing.
+        Some(_) if is_in_vain => Answer::Silence,
         Some(client) => ask_one(settings, client, &service.engine_id).await,
         None => Answer::NotAsked,
     });

@@ -44,13 +44,20 @@ impl Watching {
         let (stopped, address) = (stop.clone(), address.to_owned());
         let words = std::thread::spawn(move || {
             let mut words = Vec::new();
-            while !stopped.load(Ordering::Relaxed) {
+            let mut told_to_stop = None;
+            loop {
                 let at = Instant::now();
                 let (status, reasons) = reasons(&address, "/ready");
                 words.push(Word { at, status, reasons });
+                // The work may be done before the health has noticed that it can be.
+                if stopped.load(Ordering::Relaxed) {
+                    let told = *told_to_stop.get_or_insert(at);
+                    if status == 200 || told.elapsed() > READY_WITHIN {
+                        return words;
+                    }
+                }
                 std::thread::sleep(LOOK_EVERY);
             }
-            words
         });
         Self { stop, words }
     }

@@ -9,11 +9,13 @@ use serde_json::{Value, json};
 use super::RESTLESS;
 use super::steps::kill;
 use crate::cloud::caller;
-use crate::convergence::site::{Engine, Site, Stack, eventually};
+use crate::convergence::linked::LinkedSite;
+use crate::convergence::site::{Engine, Site, Stack, create_arguments, eventually};
 use crate::convergence::templates::{template, test};
 use crate::extent::steps;
 use crate::fault_proxy::{Fate, FaultProxy};
 use crate::lab::Lab;
+use crate::link::Strike;
 
 /// A project, and a user who has a role in it. Nothing is asked of Keystone for them in the first second.
 fn identities(description: &str) -> Value {
@@ -60,12 +62,18 @@ print(json.dumps(sorted(item['name'] for kind in ('projects', 'users')
     names.filter_map(|name| name.as_str().map(str::to_owned)).collect()
 }
 
-/// Whether Keystone has the trust of the stack's credentials.
 fn trust_of(site: &Site, stack: &Stack) -> Trust {
-    let columns = format!(
-        "SELECT c.trust_id, c.decrypt_method FROM user_creds c JOIN stack s ON s.user_creds_id = c.id WHERE s.id = '{}'",
-        stack.id
-    );
+    trust_in(
+        site,
+        &format!(
+            "user_creds c JOIN stack s ON s.user_creds_id = c.id WHERE s.id = '{}'",
+            stack.id
+        ),
+    )
+}
+
+fn trust_in(site: &Site, credentials: &str) -> Trust {
+    let columns = format!("SELECT c.trust_id, c.decrypt_method FROM {credentials}");
     let row = site.database.sql(&columns).remove(0);
     Trust {
         encrypted: row[0].clone(),
@@ -79,6 +87,7 @@ struct Trust {
 }
 
 impl Trust {
+    /// Whether Keystone has it.
     fn is_there(&self) -> bool {
         const CODE: &str = r#"
 import json, sys
@@ -177,4 +186,40 @@ async fn an_engine_dies_at_each_request(
     }
     drop(engine);
     site.close().await;
+}
+
+/// The engine dies between the trust and the stack that it was made for.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_trust_of_a_stack_that_does_not_come_to_be_goes() {
+    let linked = LinkedSite::new("untrusted", RESTLESS).await;
+    let site = &linked.site;
+    let mut engine = linked.engine().await;
+    let victim = engine.process_id();
+    linked
+        .steps
+        .arm_among(&["INSERT INTO stack "], (0, Strike::After), move || kill(victim));
+    let caller = site.caller();
+    let template = template(json!({"a": test(json!({}))}));
+    let asking = tokio::spawn(async move {
+        let arguments = create_arguments("untrusted", template, json!({}));
+        caller.try_call("create_stack", arguments).await.map(drop)
+    });
+    eventually("the engine dies", || async { linked.steps.has_struck() }).await;
+    engine.wait().await;
+    asking.abort();
+    linked.steps.disarm();
+
+    let trust = trust_in(site, "user_creds c");
+    assert!(trust.is_there());
+    eventually("the transaction is over", || async { site.count("stack").await == 0 }).await;
+    site.change("UPDATE user_creds SET created_at = created_at - INTERVAL 2 HOUR WHERE id = 1");
+    let engine = linked.engine().await;
+    // The request itself comes back, and has credentials of its own.
+    eventually("the row goes", || async {
+        site.count("user_creds WHERE id = 1").await == 0
+    })
+    .await;
+    assert!(!trust.is_there());
+    drop(engine);
+    linked.site.close().await;
 }
