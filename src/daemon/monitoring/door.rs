@@ -95,10 +95,11 @@ fn answer(method: &Method, path: &str, shows: Shows, monitoring: &Monitoring) ->
             Some(metrics) => page(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", metrics),
             None => text(StatusCode::NOT_FOUND, "metrics are off\n".to_owned()),
         },
-        _ => text(
+        (_, Shows::HealthAndMetrics) => text(
             StatusCode::NOT_FOUND,
             "there are /live, /ready and /metrics\n".to_owned(),
         ),
+        _ => text(StatusCode::NOT_FOUND, "there are /live and /ready\n".to_owned()),
     }
 }
 
