@@ -52,15 +52,37 @@ pub async fn examine(reading: Reading, remove: bool) -> Report {
     if let Some(store) = &store {
         let known = engines::look(&settings, store, bus.as_ref(), &mut report).await;
         stacks::look(&settings, store, &known, &mut report).await;
-        if let Some(bus) = &bus {
-            queues::look(bus, &known, remove, &mut report).await;
+        match &bus {
+            Some(bus) => queues::look(bus, &known, remove, &mut report).await,
+            None => left_out(
+                Area::Queues,
+                "which engines answer, and whose queues are left",
+                "broker",
+                &mut report,
+            ),
         }
         store.close().await;
+    } else {
+        left_out(
+            Area::Engines,
+            "which engines live, which stacks are asleep, and whose queues are left",
+            "database",
+            &mut report,
+        );
     }
     if let Some(bus) = bus {
         let _ = tokio::time::timeout(PATIENCE, bus.close()).await;
     }
     report
+}
+
+fn left_out(area: Area, what: &str, without: &str, report: &mut Report) {
+    report.unseen(
+        area,
+        format!("{what}: without the {without} nobody can tell"),
+        "more may be wrong than is told here",
+        "put right what is said of it, and look again",
+    );
 }
 
 fn look_at_configuration(reading: &Reading, report: &mut Report) {
