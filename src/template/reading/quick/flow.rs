@@ -28,14 +28,9 @@ impl<'t> Reader<'t> {
                 break;
             }
             items.push(self.flow_item(depth)?);
-            self.skip_white()?;
-            if self.take(b',') {
-                continue;
-            }
-            if self.take(b']') {
+            if self.is_last(b']')? {
                 break;
             }
-            return None;
         }
         Some(Value::Array(items))
     }
@@ -55,14 +50,9 @@ impl<'t> Reader<'t> {
                 false => Value::Null,
             };
             map.insert(key, value);
-            self.skip_white()?;
-            if self.take(b',') {
-                continue;
-            }
-            if self.take(b'}') {
+            if self.is_last(b'}')? {
                 break;
             }
-            return None;
         }
         Some(Value::Object(map))
     }
@@ -160,6 +150,15 @@ impl<'t> Reader<'t> {
         let text = self.text[start..self.at].trim_end_matches(' ');
         // A lone dash is left to libyaml.
         (text != "-" && !text.is_empty()).then_some(text)
+    }
+
+    /// Past what separates an entry from the next, or closes the collection.
+    fn is_last(&mut self, closing: u8) -> Option<bool> {
+        self.skip_white()?;
+        if self.take(b',') {
+            return Some(false);
+        }
+        self.take(closing).then_some(true)
     }
 
     fn take(&mut self, byte: u8) -> bool {

@@ -99,13 +99,17 @@ impl Reader<'_> {
         self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
     }
 
-    /// Past a node: nothing but a comment may follow on its line. Goes on to the next line that says something.
-    fn end_line(&mut self) -> Option<()> {
+    fn skip_comment(&mut self) {
         let before = self.at;
         self.skip_spaces();
         if self.peek() == Some(b'#') && self.at > before {
             self.skip_to_line_end();
         }
+    }
+
+    /// Past a node: nothing but a comment may follow on its line. Goes on to the next line that says something.
+    fn end_line(&mut self) -> Option<()> {
+        self.skip_comment();
         match self.peek() {
             None => {
                 self.column = None;
@@ -147,6 +151,16 @@ impl Reader<'_> {
         Some(())
     }
 
+    /// Whether what a dash or a colon announces is not on its line. Goes on to where it is.
+    fn goes_on_below(&mut self) -> Option<bool> {
+        self.skip_comment();
+        if self.is_line_end(0) {
+            self.end_line()?;
+            return Some(true);
+        }
+        Some(false)
+    }
+
     fn is_deeper_than(&self, column: usize) -> bool {
         self.column.is_some_and(|own| own > column)
     }
@@ -166,14 +180,9 @@ impl Reader<'_> {
 
     /// What comes behind the colon of a key, in a mapping at that column.
     fn value_of_key(&mut self, column: usize, depth: usize) -> Option<Value> {
-        let before = self.at;
-        self.skip_spaces();
-        let is_comment = self.peek() == Some(b'#') && self.at > before;
-        if !is_comment && !self.is_line_end(0) {
+        if !self.goes_on_below()? {
             return self.value(column, depth);
         }
-        self.at = before;
-        self.end_line()?;
         // A sequence need not be indented deeper than the key that it belongs to.
         if self.column == Some(column) && self.is_at_dash() {
             return self.block_sequence(column, depth + 1);
@@ -213,14 +222,9 @@ impl Reader<'_> {
         let mut items = Vec::new();
         loop {
             self.at += 1;
-            let before = self.at;
-            self.skip_spaces();
-            let item = if self.is_line_end(0) || self.peek() == Some(b'#') {
-                self.at = before;
-                self.end_line()?;
-                self.nested(column, depth)?
-            } else {
-                self.block_node(self.at - self.line_start, column, depth + 1)?
+            let item = match self.goes_on_below()? {
+                true => self.nested(column, depth)?,
+                false => self.block_node(self.at - self.line_start, column, depth + 1)?,
             };
             items.push(item);
             if self.column != Some(column) || !self.is_at_dash() {

@@ -174,11 +174,7 @@ impl<'t> Reader<'t> {
             }
             _ => None,
         };
-        let before = self.at;
-        self.skip_spaces();
-        if self.peek() == Some(b'#') && self.at > before {
-            self.skip_to_line_end();
-        }
+        self.skip_comment();
         if self.peek()? != b'\n' {
             return None;
         }
