@@ -12,7 +12,7 @@ use crate::convergence::peers::{KIND_MARK, LISTENER_TOPIC, LISTENER_VERSION};
 use crate::daemon::VERSION;
 use crate::exception::chain;
 use crate::identity::RequestContext;
-use crate::messaging::{Bus, Fit, RpcClient, Target};
+use crate::messaging::{Bus, ExchangeKind, Fit, RpcClient, Target};
 use crate::settings::Settings;
 use crate::store::{Service, Store};
 
@@ -79,7 +79,7 @@ pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report:
 
 async fn lacks_exchange(bus: &Bus) -> bool {
     for exchange in bus.expected_exchanges(&[LISTENER_TOPIC]) {
-        if exchange.kind == "topic" && matches!(bus.examine_exchange(&exchange).await, Ok(Fit::Missing)) {
+        if exchange.kind == ExchangeKind::Topic && matches!(bus.examine_exchange(&exchange).await, Ok(Fit::Missing)) {
             return true;
         }
     }

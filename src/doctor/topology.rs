@@ -11,7 +11,9 @@ use serde_json::{Map, Value};
 use super::report::{Area, Report};
 use crate::cloud::{BrokerManagement, Cloud, CloudError};
 use crate::exception::chain;
-use crate::messaging::{BrokerLogin, Bus, ExpectedExchange, ExpectedQueue, Fit, Options, PublishError};
+use crate::messaging::{
+    BrokerLogin, Bus, ExchangeDeclaration, ExchangeKind, ExpectedQueue, Fit, Options, PublishError,
+};
 use crate::rpc::listener::LISTENER_TOPIC;
 use crate::rpc::{contract, worker};
 use crate::settings::Settings;
@@ -96,7 +98,7 @@ async fn compare(settings: &Settings, bus: &Bus, report: &mut Report) -> Result<
     for exchange in bus.expected_exchanges(&TOPICS) {
         match bus.examine_exchange(&exchange).await? {
             Fit::Fits => alike.push(format!("{} ({} exchange)", exchange.name, exchange.kind)),
-            Fit::Missing => lacks_control_exchange |= exchange.kind == "topic",
+            Fit::Missing => lacks_control_exchange |= exchange.kind == ExchangeKind::Topic,
             Fit::Differs(reason) => judge_exchange(&exchange, &reason, report),
         }
     }
@@ -161,7 +163,7 @@ fn is_about_durability(reason: &str) -> bool {
     reason.contains("inequivalent arg 'durable'")
 }
 
-fn judge_exchange(exchange: &ExpectedExchange, reason: &str, report: &mut Report) {
+fn judge_exchange(exchange: &ExchangeDeclaration, reason: &str, report: &mut Report) {
     let what = format!("exchange {} was made with other options: {reason}", exchange.name);
     match is_about_durability(reason) {
         true => report.warning(

@@ -21,7 +21,7 @@ use super::error::{PublishError, SetupError};
 use super::options::Options;
 use super::queue_manager::hex_id;
 use super::tls;
-use super::topology::{Argument, ExchangeDeclaration, ExchangeKind, QueueDeclaration};
+use super::topology::{Argument, ExchangeDeclaration, QueueDeclaration};
 
 /// Connects to each broker of the transport URL once. `host:port`, and how long it took or why it failed.
 pub async fn try_brokers(mut options: Options) -> Result<Vec<(String, Result<Duration, String>)>, SetupError> {
@@ -57,15 +57,6 @@ pub enum Fit {
     Fits,
     /// The broker's words for what is otherwise.
     Differs(String),
-}
-
-/// An exchange as the options want it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExpectedExchange {
-    pub name: String,
-    pub kind: &'static str,
-    pub durable: bool,
-    pub auto_delete: bool,
 }
 
 /// A queue of a topic as the options want it.
@@ -120,20 +111,10 @@ impl Permission {
 
 impl Bus {
     /// The exchanges of requests: that of all topics, and one for the fanouts of each.
-    pub fn expected_exchanges(&self, topics: &[&str]) -> Vec<ExpectedExchange> {
+    pub fn expected_exchanges(&self, topics: &[&str]) -> Vec<ExchangeDeclaration> {
         let topology = &self.shared.topology;
         let fanouts = topics.iter().map(|topic| topology.fanout_exchange(topic));
-        let all = std::iter::once(topology.control_exchange()).chain(fanouts);
-        all.map(|exchange| ExpectedExchange {
-            name: exchange.name,
-            kind: match exchange.kind {
-                ExchangeKind::Topic => "topic",
-                ExchangeKind::Fanout => "fanout",
-            },
-            durable: exchange.durable,
-            auto_delete: exchange.auto_delete,
-        })
-        .collect()
+        std::iter::once(topology.control_exchange()).chain(fanouts).collect()
     }
 
     pub fn expected_queue(&self, name: &str) -> ExpectedQueue {
@@ -155,23 +136,14 @@ impl Bus {
     }
 
     /// Compares an exchange with what the options ask for. One that is not there is not made.
-    pub async fn examine_exchange(&self, exchange: &ExpectedExchange) -> Result<Fit, PublishError> {
-        let declaration = ExchangeDeclaration {
-            name: exchange.name.clone(),
-            kind: match exchange.kind {
-                "fanout" => ExchangeKind::Fanout,
-                _ => ExchangeKind::Topic,
-            },
-            durable: exchange.durable,
-            auto_delete: exchange.auto_delete,
-        };
+    pub async fn examine_exchange(&self, exchange: &ExchangeDeclaration) -> Result<Fit, PublishError> {
         let live = self.live_to_examine().await?;
         match live.answered(exchange_exists(&live, &exchange.name)).await {
             Ok(false) => return Ok(Fit::Missing),
             Ok(true) => {}
             Err(error) => return Ok(Fit::Differs(told(error))),
         }
-        Ok(fit(live.answered(try_exchange(&live, &declaration)).await))
+        Ok(fit(live.answered(try_exchange(&live, exchange)).await))
     }
 
     /// Compares a queue of a topic with what the options ask for. A queue that is not there is not made, and none is bound.

@@ -3,6 +3,8 @@
 //! Whoever comes first declares a queue; whoever comes second must declare it alike, or the broker closes the channel.
 //! So all of this equals what a Python engine with the same options declares.
 
+use std::fmt;
+
 use super::options::Options;
 use crate::settings::RabbitSettings;
 
@@ -21,17 +23,28 @@ pub(super) enum Argument {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ExchangeKind {
+pub enum ExchangeKind {
     Topic,
     Fanout,
 }
 
+/// As AMQP calls it.
+impl fmt::Display for ExchangeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Topic => "topic",
+            Self::Fanout => "fanout",
+        })
+    }
+}
+
+/// An exchange as the options want it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ExchangeDeclaration {
-    pub(super) name: String,
-    pub(super) kind: ExchangeKind,
-    pub(super) durable: bool,
-    pub(super) auto_delete: bool,
+pub struct ExchangeDeclaration {
+    pub name: String,
+    pub kind: ExchangeKind,
+    pub durable: bool,
+    pub auto_delete: bool,
 }
 
 /// A queue; without an exchange it is reached through the default one, by its name.
