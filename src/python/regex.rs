@@ -6,13 +6,16 @@
 //! bounded: patterns and texts both come from tenants.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use fancy_regex::RegexBuilder;
+
+use super::regex_cache::compiled;
 
 /// A compiled pattern that matches as `re.match` does: from the start of the text.
 #[derive(Debug, Clone)]
 pub struct PythonRegex {
-    compiled: fancy_regex::Regex,
+    compiled: Arc<fancy_regex::Regex>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -52,11 +55,29 @@ pub enum RegexError {
 const LONGEST_PATTERN: usize = 64 * 1024;
 const DEEPEST_NESTING: usize = 100;
 const MOST_BACKTRACKS: usize = 1_000_000;
-const LARGEST_PROGRAM: usize = 16 * 1024 * 1024;
+
+/// Of what a pattern is compiled to: parts that run without backtracking, and instructions that join them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SizeLimits {
+    pub instructions: usize,
+    /// Of one part, in bytes.
+    pub program: usize,
+    /// Of what a search through one part remembers, in bytes.
+    pub states: usize,
+}
+
+impl SizeLimits {
+    pub const LARGEST: Self = Self {
+        instructions: 1 << 20,
+        program: 16 * 1024 * 1024,
+        states: 2 * 1024 * 1024,
+    };
+}
 
 impl PythonRegex {
     pub fn compile(pattern: &str) -> Result<Self, RegexError> {
-        let compiled = build(&format!("\\A(?:{})", translated(pattern, false)?))?;
+        let translated = format!("\\A(?:{})", translated(pattern, false)?);
+        let compiled = compiled(translated)?;
         Ok(Self { compiled })
     }
 
@@ -88,10 +109,12 @@ pub(super) fn translated(pattern: &str, is_multiline: bool) -> Result<String, Re
     translator.translate()
 }
 
-pub(super) fn build(translated: &str) -> Result<fancy_regex::Regex, RegexError> {
+pub(super) fn build(translated: &str, limits: SizeLimits) -> Result<fancy_regex::Regex, RegexError> {
     RegexBuilder::new(translated)
         .backtrack_limit(MOST_BACKTRACKS)
-        .delegate_size_limit(LARGEST_PROGRAM)
+        .max_prog_size(limits.instructions)
+        .delegate_size_limit(limits.program)
+        .delegate_dfa_size_limit(limits.states)
         .build()
         .map_err(|error| RegexError::Compile(Box::new(error)))
 }

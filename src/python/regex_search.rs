@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::error::PythonError;
-use super::regex::{RegexError, build, translated};
+use super::regex::{RegexError, SizeLimits, build, translated};
 use super::text::control_character;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -53,7 +53,7 @@ impl SearchRegex {
             }
         }
         let translated = format!("(?{letters}:{})", translated(pattern, flags.multi_line)?);
-        let compiled = build(&translated)?;
+        let compiled = build(&translated, SizeLimits::LARGEST)?;
         let group_names = compiled
             .capture_names()
             .enumerate()
@@ -107,7 +107,7 @@ impl SearchRegex {
         if let Some(regex) = self.advancing.get() {
             return Ok(regex);
         }
-        let regex = build(&format!("(?:{})(?!\\G)", self.translated))?;
+        let regex = build(&format!("(?:{})(?!\\G)", self.translated), SizeLimits::LARGEST)?;
         Ok(self.advancing.get_or_init(|| regex))
     }
 }
