@@ -4,7 +4,6 @@
 //! code, translated to Rust by machine; what it hands out is copied into safe values at once.
 
 use std::ffi::{CStr, c_char};
-use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
 /// A place in a text, counted from zero, in characters.
@@ -50,10 +49,49 @@ pub(super) struct Problem {
     pub context_mark: Mark,
 }
 
+/// Counts characters where this libyaml counts bytes (the one in C does not), on from the place that was asked for last.
+struct Counter<'t> {
+    text: &'t str,
+    bytes: usize,
+    characters: usize,
+}
+
+impl<'t> Counter<'t> {
+    fn of(text: &'t str) -> Self {
+        Self {
+            text,
+            bytes: 0,
+            characters: 0,
+        }
+    }
+
+    fn characters_before(&mut self, bytes: usize) -> usize {
+        let bytes = self.text.floor_char_boundary(bytes);
+        if bytes < self.bytes {
+            self.characters -= self.text[bytes..self.bytes].chars().count();
+        } else {
+            self.characters += self.text[self.bytes..bytes].chars().count();
+        }
+        self.bytes = bytes;
+        self.characters
+    }
+
+    fn mark(&mut self, mark: unsafe_libyaml::yaml_mark_t) -> Mark {
+        let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        // libyaml begins to count behind it.
+        let byte_order_mark = if self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        Mark {
+            index: self.characters_before(count(mark.index).saturating_add(byte_order_mark)),
+            line: count(mark.line),
+            column: count(mark.column),
+        }
+    }
+}
+
 /// A running parser. Boxed, because libyaml keeps pointers into it.
 struct Handle<'t> {
     parser: Box<MaybeUninit<unsafe_libyaml::yaml_parser_t>>,
-    text: PhantomData<&'t str>,
+    counter: Counter<'t>,
 }
 
 impl<'t> Handle<'t> {
@@ -69,19 +107,19 @@ impl<'t> Handle<'t> {
         }
         Self {
             parser,
-            text: PhantomData,
+            counter: Counter::of(text),
         }
     }
 
-    fn problem(&self) -> Problem {
+    fn problem(&mut self) -> Problem {
         // SAFETY: the parser is initialised; its texts are constants of libyaml or null.
         unsafe {
             let parser = self.parser.assume_init_ref();
             Problem {
                 text: constant(parser.problem).unwrap_or_default(),
-                mark: mark(parser.problem_mark),
+                mark: self.counter.mark(parser.problem_mark),
                 context: constant(parser.context),
-                context_mark: mark(parser.context_mark),
+                context_mark: self.counter.mark(parser.context_mark),
             }
         }
     }
@@ -110,9 +148,10 @@ impl<'t> Events<'t> {
             if unsafe_libyaml::yaml_parser_parse(self.0.parser.as_mut_ptr(), event.as_mut_ptr()).fail {
                 return Err(self.0.problem());
             }
-            let copied = copied(event.assume_init_ref());
+            let filled = event.assume_init_ref();
+            let found = (copied(filled), self.0.counter.mark(filled.start_mark));
             unsafe_libyaml::yaml_event_delete(event.as_mut_ptr());
-            Ok(copied)
+            Ok(found)
         }
     }
 }
@@ -148,8 +187,8 @@ impl Iterator for Tokens<'_> {
             let filled = token.assume_init_ref();
             let found = token_name(filled.type_).map(|name| Token {
                 name,
-                start: mark(filled.start_mark),
-                end: mark(filled.end_mark),
+                start: self.0.counter.mark(filled.start_mark),
+                end: self.0.counter.mark(filled.end_mark),
             });
             unsafe_libyaml::yaml_token_delete(token.as_mut_ptr());
             found
@@ -184,15 +223,6 @@ fn token_name(kind: unsafe_libyaml::yaml_token_type_t) -> Option<&'static str> {
     })
 }
 
-fn mark(mark: unsafe_libyaml::yaml_mark_t) -> Mark {
-    let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
-    Mark {
-        index: count(mark.index),
-        line: count(mark.line),
-        column: count(mark.column),
-    }
-}
-
 /// # Safety
 /// The pointer is null or leads to a text that ends with a null.
 unsafe fn constant(pointer: *const c_char) -> Option<String> {
@@ -209,11 +239,10 @@ unsafe fn name(pointer: *const u8) -> Option<String> {
 
 /// # Safety
 /// The event was filled in by libyaml and not deleted yet.
-unsafe fn copied(event: &unsafe_libyaml::yaml_event_t) -> (Event, Mark) {
+unsafe fn copied(event: &unsafe_libyaml::yaml_event_t) -> Event {
     use unsafe_libyaml::yaml_event_type_t::*;
-    let start = mark(event.start_mark);
     // SAFETY: the type of the event says which part of the union is filled in.
-    let event = unsafe {
+    unsafe {
         match event.type_ {
             YAML_STREAM_START_EVENT => Event::StreamStart,
             YAML_DOCUMENT_START_EVENT => Event::DocumentStart,
@@ -245,8 +274,7 @@ unsafe fn copied(event: &unsafe_libyaml::yaml_event_t) -> (Event, Mark) {
             // What is left is the end, and the "no event" that follows it.
             _ => Event::StreamEnd,
         }
-    };
-    (event, start)
+    }
 }
 
 #[cfg(test)]
@@ -303,5 +331,18 @@ mod tests {
         assert_eq!((problem.mark.line, problem.mark.column), (1, 1));
         let token = Tokens::of(text).find(|token| token.start == problem.mark);
         assert_eq!(token.map(|token| token.name), Some(":"));
+    }
+
+    #[test]
+    fn places_are_counted_in_characters() {
+        for text in ["ä: \"üöß\"\n日本: [b\nc: d", "\u{feff}ä: \"üöß\"\n日本: [b\nc: d"] {
+            let before = |place: usize| text.chars().take(place).collect::<String>();
+            let problem = events(text).unwrap_err();
+            assert!(before(problem.mark.index).ends_with("[b\nc"), "{problem:?}");
+            assert!(before(problem.context_mark.index).ends_with("日本: "), "{problem:?}");
+            let values = Tokens::of(text).filter(|token| token.name == ":");
+            let ends: Vec<String> = values.map(|token| before(token.end.index)).collect();
+            assert!(ends[0].ends_with("ä:") && ends[1].ends_with("日本:"), "{ends:?}");
+        }
     }
 }

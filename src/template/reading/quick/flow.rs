@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{DEEPEST, LONGEST_KEY, Reader, scalars};
+use super::{DEEPEST, Reader, scalars};
 
 impl<'t> Reader<'t> {
     /// From an opening bracket to behind the closing one.
@@ -82,7 +82,7 @@ impl<'t> Reader<'t> {
         if self.peek()? != b':' {
             return Some((scalar, false));
         }
-        let is_on_one_line = self.at - start <= LONGEST_KEY && self.line_start == line;
+        let is_on_one_line = self.may_be_key(start) && self.line_start == line;
         let is_key = scalar.is_string() && self.is_blank(1) && is_on_one_line;
         self.at += 1;
         is_key.then_some((scalar, true))

@@ -16,8 +16,8 @@ use self::scalars::End;
 const DEEPEST: usize = 64;
 /// What a longer text says may come near the limits.
 const LONGEST: usize = 1 << 20;
-/// libyaml takes a little more for a key.
-const LONGEST_KEY: usize = 1000;
+/// Of characters, as libyaml has it. (Its translation to Rust counts bytes.)
+const LONGEST_KEY: usize = 1024;
 
 /// The value of a document that is a block collection.
 pub(super) fn read(text: &str) -> Option<Value> {
@@ -86,6 +86,11 @@ impl Reader<'_> {
 
     fn is_at_dash(&self) -> bool {
         self.peek() == Some(b'-') && self.is_blank(1)
+    }
+
+    /// Whether what began there is short enough.
+    fn may_be_key(&self, start: usize) -> bool {
+        self.text[start..self.at].chars().count() <= LONGEST_KEY
     }
 
     fn skip_spaces(&mut self) {
@@ -277,7 +282,7 @@ impl Reader<'_> {
                 }
             }
         };
-        if self.at - start > LONGEST_KEY || self.line_start != line {
+        if !self.may_be_key(start) || self.line_start != line {
             return None;
         }
         self.at += 1;
@@ -365,6 +370,18 @@ mod tests {
             "a:\n    b: c\n  d: e",
         ] {
             assert_eq!(read(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn keys_are_as_long_as_libyaml_takes_them() {
+        for (length, is_key) in [(1023, true), (1024, true), (1025, false)] {
+            let key = "k".repeat(length);
+            for text in [format!("{key}: a"), format!("a: {{{key}: b}}")] {
+                assert_eq!(read(&text).is_some(), is_key, "{length}");
+                assert_eq!(read_with_libyaml(&text).is_ok(), is_key, "{length}");
+            }
+            assert_eq!(read(&format!("{}: a", "ü".repeat(length))).is_some(), is_key, "{length}");
         }
     }
 
