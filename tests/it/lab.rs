@@ -11,6 +11,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use lapin::options::{BasicPublishOptions, ConfirmSelectOptions};
+use lapin::{BasicProperties, Confirmation, Connection, ConnectionProperties};
 use serde_json::Value;
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/heat_schema.sql");
@@ -356,19 +358,36 @@ impl TestVhost {
         self.list("bindings")
     }
 
-    /// Sends a frame as it is to one of Heat's topics.
+    /// As a stranger to oslo.messaging has it.
+    pub async fn connect(&self) -> Connection {
+        let address = self.transport_url().replace("rabbit:", "amqp:");
+        let connection = Connection::connect(&address, ConnectionProperties::default()).await;
+        connection.expect("the broker answers")
+    }
+
+    /// Sends a frame of any size as it is to one of Heat's topics, where a queue must take it.
     pub fn publish(&self, topic: &str, body: &str) {
-        let message = serde_json::json!({
-            "routing_key": topic, "payload": body, "payload_encoding": "string",
-            "properties": {"content_type": "application/json", "content_encoding": "utf-8"},
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let returned = runtime.block_on(async {
+            let connection = self.connect().await;
+            let channel = connection.create_channel().await?;
+            channel.confirm_select(ConfirmSelectOptions::default()).await?;
+            let mandatory = BasicPublishOptions {
+                mandatory: true,
+                ..BasicPublishOptions::default()
+            };
+            let properties = BasicProperties::default()
+                .with_content_type("application/json".into())
+                .with_content_encoding("utf-8".into());
+            let confirmation = channel
+                .basic_publish("heat".into(), topic.into(), mandatory, body.as_bytes(), properties)
+                .await?;
+            confirmation.await
         });
-        // By a file: a large body is no argument of a command.
-        let file = std::env::temp_dir().join(format!("publish-{}.json", self.name));
-        std::fs::write(&file, message.to_string()).expect("a place for a file");
-        let path = format!("exchanges/{}/heat/publish", self.name);
-        let answer = Lab::get().management("POST", &path, Some(&format!("@{}", file.display())));
-        std::fs::remove_file(&file).expect("our file");
-        assert_eq!(answer["routed"], true, "{topic}");
+        match returned.expect("the broker takes it") {
+            Confirmation::Ack(None) => {}
+            other => panic!("{topic}: {other:?}"),
+        }
     }
 
     /// Loses every message that waits in a queue.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use lapin::options::{BasicConsumeOptions, BasicPublishOptions, QueueBindOptions, QueueDeclareOptions};
 use lapin::types::FieldTable;
-use lapin::{BasicProperties, Channel, Connection, ConnectionProperties};
+use lapin::{BasicProperties, Channel, Connection};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
@@ -36,10 +36,7 @@ pub struct Courier {
 impl Courier {
     /// To be called once an engine serves: its queue and the exchange are there then.
     pub async fn start(vhost: &TestVhost, manners: Manners) -> Self {
-        let address = vhost.transport_url().replace("rabbit:", "amqp:");
-        let connection = Connection::connect(&address, ConnectionProperties::default())
-            .await
-            .expect("the broker answers");
+        let connection = vhost.connect().await;
         let channel = connection.create_channel().await.expect("a channel");
         channel
             .queue_declare(OWN_QUEUE.into(), QueueDeclareOptions::default(), FieldTable::default())
