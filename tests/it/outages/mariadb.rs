@@ -23,7 +23,7 @@ impl OwnDatabase {
         let port = listener.local_addr().expect("an address").port();
         drop(listener);
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mariadb_{port}"));
-        std::fs::create_dir_all(&directory).expect("a directory");
+        std::fs::create_dir_all(directory.join("tmp")).expect("a directory");
         let mut database = Self {
             directory,
             port,
@@ -44,6 +44,8 @@ impl OwnDatabase {
         let mut install = Command::new("mariadb-install-db");
         let directory = self.directory.join("data");
         install
+            // A server that starts removes whatever temporary tables it finds, whoever's they are.
+            .env("TMPDIR", self.directory.join("tmp"))
             .args([
                 "--no-defaults",
                 "--skip-test-db",
@@ -72,6 +74,7 @@ impl OwnDatabase {
             // It is the process that is killed, not the machine.
             .arg("--innodb-flush-log-at-trx-commit=2")
             .arg(format!("--datadir={}", own("data")))
+            .arg(format!("--tmpdir={}", own("tmp")))
             .arg(format!("--socket={}", own("socket")))
             .arg(format!("--pid-file={}", own("pid")))
             .arg(format!("--port={}", self.port))

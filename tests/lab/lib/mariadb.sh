@@ -8,12 +8,13 @@ sql() { # sql ARGUMENTS...: the client, as root
 start_mariadb() {
   local directory=$LAB_DIR/mariadb server
   server=$(PATH=$PATH:/usr/sbin command -v mariadbd)
-  mkdir -p "$directory"
+  # Temporary tables of its own: a server that starts removes whatever it finds where others may have theirs.
+  mkdir -p "$directory/tmp"
   write_mariadb_configuration "$directory/my.cnf"
   if [ ! -d "$directory/data/mysql" ]; then
     say "creating MariaDB's data directory"
     # root with a password, not the socket's peer: the tests come over TCP
-    mariadb-install-db --no-defaults --datadir="$directory/data" --user="$(id -un)" \
+    TMPDIR="$directory/tmp" mariadb-install-db --no-defaults --datadir="$directory/data" --user="$(id -un)" \
       --auth-root-authentication-method=normal --skip-test-db >"$LAB_LOGS/mariadb-install.log" 2>&1
   fi
   start_process mariadb "$server" --defaults-file="$directory/my.cnf"
@@ -36,6 +37,7 @@ write_mariadb_configuration() {
   cat >"$1" <<CNF
 [mariadbd]
 datadir=$LAB_DIR/mariadb/data
+tmpdir=$LAB_DIR/mariadb/tmp
 socket=$LAB_DB_SOCKET
 pid-file=$LAB_DIR/mariadb/mariadbd.pid
 log-error=$LAB_LOGS/mariadb.log
