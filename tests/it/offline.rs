@@ -124,6 +124,26 @@ fn results_are_there_as_json_too() {
     );
 }
 
+/// `nested.json` is what Heat 27.0.1 answers, without the directories of files.
+#[test]
+fn nested_parameters_have_the_values_that_resources_give_them() {
+    let arguments = [
+        "validate",
+        "--format",
+        "json",
+        "--show-nested",
+        "-e",
+        "tree/env.yaml",
+        "tree/outer.yaml",
+    ];
+    let (told, code) = template(&arguments);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(code, 0, "{told}");
+    let expected = std::fs::read(directory().join("tree/nested.json")).expect("the answer is there");
+    let expected: serde_json::Value = serde_json::from_slice(&expected).expect("JSON");
+    assert_eq!(told["template"]["NestedParameters"], expected);
+}
+
 #[test]
 fn what_cannot_be_looked_at_is_another_kind_of_failure() {
     let (told, code) = template(&["validate", "not-there.yaml"]);

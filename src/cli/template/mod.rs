@@ -9,6 +9,7 @@ mod inputs;
 mod misspelt;
 mod names;
 mod near;
+mod nested;
 mod problem;
 mod resolve;
 mod resources;

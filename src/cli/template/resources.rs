@@ -2,26 +2,24 @@
 
 use futures_util::FutureExt as _;
 use indexmap::IndexMap;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::checked::{Nested, TypeInfo};
 use super::constraints::{NobodyToAsk, validate_parameter};
 use super::names::Names;
 use super::near;
+use super::nested::{OfflineStates, definition_with, given_properties, settled};
 use super::problem::{Problem, Severity};
 use super::source::Source;
 use crate::plugins::{self, inventory::KnownType};
-use crate::python::to_text;
 use crate::resource::properties::{Depth, Given, Properties, PropertyError};
 use crate::resource::schema::{Inside, Property, PropertyType};
 use crate::resource::support::Support;
 use crate::stack::dependencies::{Cycle, Dependencies};
 use crate::stack::validate::unknown_in_update_policy;
 use crate::template::error::dotted_path;
-use crate::template::parameters::{ParameterType, own_schemata};
 use crate::template::{
-    AttributeFailure, AttributePath, Environment, Expression, Fault, Place, ResolveError, ResourceDefinition,
-    ResourceStates, Scope, StackDefinition, Survey, Template, TemplateError, World,
+    Expression, Fault, Place, ResolveError, ResourceDefinition, Scope, StackDefinition, Survey, TemplateError,
 };
 
 pub struct ResourceCheck<'a> {
@@ -30,31 +28,6 @@ pub struct ResourceCheck<'a> {
     pub survey: &'a Survey,
     pub names: &'a Names,
     pub types: &'a IndexMap<String, TypeInfo>,
-}
-
-/// Resources of which only the types are known: nothing is made, and nothing has a value.
-struct OfflineStates<'a>(&'a IndexMap<String, TypeInfo>);
-
-impl ResourceStates for OfflineStates<'_> {
-    fn state(&self, _: &str) -> Option<(&str, &str)> {
-        None
-    }
-
-    fn reference_id(&self, _: &str) -> Option<Value> {
-        None
-    }
-
-    fn attribute(&self, _: &str, _: &AttributePath) -> Result<Value, AttributeFailure> {
-        Ok(Value::Null)
-    }
-
-    fn attributes(&self, _: &str) -> Result<Map<String, Value>, AttributeFailure> {
-        Ok(Map::new())
-    }
-
-    fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
-        self.0.get(resource).is_none_or(|info| info.has_attribute(attribute))
-    }
 }
 
 /// So many things may be wrong with the properties of one resource before the rest is left for later.
@@ -341,7 +314,7 @@ impl ResourceCheck<'_> {
             problems.push(Problem::at(self.source, Severity::Error, format!("{path}.{name}"), message).with_help(help));
         }
         let world = self.definition.world();
-        let Some(definition) = with_parameters(&checked.template, given, world) else {
+        let Some(definition) = definition_with(&checked.template, settled(given), world) else {
             return;
         };
         for parameter in definition.parameters().defined() {
@@ -421,25 +394,6 @@ fn pieces<'e>(path: &str, expression: &'e Expression) -> Vec<(String, &'e Expres
     }
 }
 
-/// The properties as far as they can be told; those that cannot have some value.
-fn given_properties(properties: Option<&Expression>, scope: &Scope<'_>) -> IndexMap<String, Given> {
-    let entries = properties.and_then(Expression::as_map);
-    entries
-        .into_iter()
-        .flatten()
-        .filter_map(|(name, expression)| {
-            let given = match expression.resolve_or_absent(scope) {
-                Ok(None) => return None,
-                Ok(Some(value)) if expression.needs_no_cloud() => Given::Value(value),
-                Ok(Some(value)) => Given::Unsettled(value),
-                // Told already, or known only when the stack is made.
-                Err(_) => Given::Unsettled(Value::Null),
-            };
-            Some((name.clone(), given))
-        })
-        .collect()
-}
-
 /// The schema in which a name at a path is looked up.
 fn schema_at<'s, 'p>(schema: &'s [Property<'p>], path: &[String]) -> &'s [Property<'p>] {
     let Some((first, rest)) = path.split_first() else {
@@ -465,30 +419,4 @@ fn named_attribute(message: &str) -> Option<(&str, &str)> {
         .1
         .strip_suffix(") is incorrect.")?;
     inside.split_once(' ')
-}
-
-/// The template with the values that a resource gives it.
-fn with_parameters(template: &Template, given: &IndexMap<String, Given>, world: &World) -> Option<StackDefinition> {
-    let schemata = own_schemata(template).ok()?;
-    let is_text = |name: &String| {
-        let schema = schemata.get(name);
-        schema.is_some_and(|schema| schema.parameter_type == ParameterType::Text)
-    };
-    let parameters: Map<String, Value> = given
-        .iter()
-        .filter_map(|(name, given)| match given {
-            // They are properties on their way, and a property that is a text makes one of a number.
-            Given::Value(value @ (Value::Number(_) | Value::Bool(_))) if is_text(name) => {
-                Some((name.clone(), Value::String(to_text(value))))
-            }
-            Given::Value(value) => Some((name.clone(), value.clone())),
-            _ => None,
-        })
-        .collect();
-    let environment = Environment {
-        parameters,
-        ..template.environment().clone()
-    };
-    let template = template.clone().with_environment(environment);
-    StackDefinition::new(std::sync::Arc::new(template), &Default::default(), world).ok()
 }

@@ -7,8 +7,22 @@ use crate::python::json::dumps;
 use crate::python::number::{PyNumber, parse_float, parse_int};
 use crate::python::repr::{repr, repr_text, to_text};
 use crate::python::value::class_name;
+use crate::resource::schema::PropertyType;
 
-pub(super) fn to_integer(value: Value) -> Result<Value, String> {
+/// `allow_conversion`: texts are taken for the lists and maps that they stand for.
+pub fn converted(kind: PropertyType, value: Value, allow_conversion: bool) -> Result<Value, String> {
+    match kind {
+        PropertyType::String => to_string(value),
+        PropertyType::Integer => to_integer(value),
+        PropertyType::Number => to_number(value),
+        PropertyType::Boolean => to_boolean(value),
+        PropertyType::Map => to_map(value, allow_conversion),
+        PropertyType::List => to_list(value, allow_conversion),
+        PropertyType::Any => Ok(value),
+    }
+}
+
+fn to_integer(value: Value) -> Result<Value, String> {
     let refused = |value: &Value| format!("Value '{}' is not an integer", to_text(value));
     let integer = match &value {
         Value::String(text) => parse_int(text).ok_or_else(|| refused(&value))?,
@@ -27,7 +41,7 @@ pub(super) fn to_integer(value: Value) -> Result<Value, String> {
     Ok(PyNumber::Int(integer).to_json())
 }
 
-pub(super) fn to_number(value: Value) -> Result<Value, String> {
+fn to_number(value: Value) -> Result<Value, String> {
     match &value {
         Value::Bool(_) | Value::Number(_) => Ok(value),
         Value::String(text) => parse_int(text)
@@ -44,7 +58,7 @@ fn no_number(value: &Value) -> String {
     format!("int() argument must be a string, a bytes-like object or a real number, not '{class}'")
 }
 
-pub(super) fn to_string(value: Value) -> Result<Value, String> {
+fn to_string(value: Value) -> Result<Value, String> {
     match &value {
         Value::String(_) => Ok(value),
         Value::Bool(_) => Ok(to_text(&value).into()),
@@ -54,7 +68,7 @@ pub(super) fn to_string(value: Value) -> Result<Value, String> {
 }
 
 /// Only the words themselves: numbers are not taken for booleans.
-pub(super) fn to_boolean(value: Value) -> Result<Value, String> {
+fn to_boolean(value: Value) -> Result<Value, String> {
     let refused = |text: &str| format!("\"{text}\" is not a valid boolean");
     match &value {
         Value::Bool(_) => Ok(value),
@@ -68,7 +82,7 @@ pub(super) fn to_boolean(value: Value) -> Result<Value, String> {
 }
 
 /// A map; or, where that may be converted, a text as it is and a list as the JSON text that a parameter takes.
-pub(super) fn to_map(value: Value, allow_conversion: bool) -> Result<Value, String> {
+fn to_map(value: Value, allow_conversion: bool) -> Result<Value, String> {
     match &value {
         Value::Object(_) => Ok(value),
         Value::String(_) if allow_conversion => Ok(value),
@@ -78,7 +92,7 @@ pub(super) fn to_map(value: Value, allow_conversion: bool) -> Result<Value, Stri
 }
 
 /// A list; or, where that may be converted, the parts of a comma-separated text.
-pub(super) fn to_list(value: Value, allow_conversion: bool) -> Result<Value, String> {
+fn to_list(value: Value, allow_conversion: bool) -> Result<Value, String> {
     match &value {
         Value::Array(_) => Ok(value),
         Value::String(text) if allow_conversion => Ok(split_at_commas(text)),

@@ -21,6 +21,7 @@ use super::translation::{Finder, NameFinder, TranslationRule};
 use crate::exception::RemoteException;
 use crate::python::number::PyNumber;
 use crate::python::value::{equals, is_true};
+pub use convert::converted;
 use reading::Reading;
 
 /// A property as the template gives it, its functions resolved as far as they can be.

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::convert;
+use super::convert::converted;
 use super::{Depth, Given, Names, Properties, Question};
 use crate::python::json::dumps;
 use crate::python::value::is_true;
@@ -221,15 +221,7 @@ impl<'a> Reading<'a> {
 
     fn typed(&mut self, property: &'a Property<'a>, value: Value, mode: Mode) -> Result<Value, Refusal> {
         let value = if value.is_null() { nothing(property) } else { value };
-        let converted = match property.kind {
-            PropertyType::String => convert::to_string(value),
-            PropertyType::Integer => convert::to_integer(value),
-            PropertyType::Number => convert::to_number(value),
-            PropertyType::Boolean => convert::to_boolean(value),
-            PropertyType::Map => convert::to_map(value, property.allow_conversion),
-            PropertyType::List => convert::to_list(value, property.allow_conversion),
-            PropertyType::Any => Ok(value),
-        };
+        let converted = converted(property.kind, value, property.allow_conversion);
         let value = converted.map_err(|message| self.refuse(message))?;
         let value = self.inside(property, value, mode)?;
         if mode.validate {

@@ -79,7 +79,11 @@ impl<'t> Counter<'t> {
     fn mark(&mut self, mark: unsafe_libyaml::yaml_mark_t) -> Mark {
         let count = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
         // libyaml begins to count behind it.
-        let byte_order_mark = if self.text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let byte_order_mark = if self.text.starts_with('\u{feff}') {
+            '\u{feff}'.len_utf8()
+        } else {
+            0
+        };
         Mark {
             index: self.characters_before(count(mark.index).saturating_add(byte_order_mark)),
             line: count(mark.line),

@@ -381,7 +381,11 @@ mod tests {
                 assert_eq!(read(&text).is_some(), is_key, "{length}");
                 assert_eq!(read_with_libyaml(&text).is_ok(), is_key, "{length}");
             }
-            assert_eq!(read(&format!("{}: a", "ü".repeat(length))).is_some(), is_key, "{length}");
+            assert_eq!(
+                read(&format!("{}: a", "ü".repeat(length))).is_some(),
+                is_key,
+                "{length}"
+            );
         }
     }
 
