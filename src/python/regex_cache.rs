@@ -8,27 +8,58 @@ use moka::sync::Cache;
 
 use super::regex::{RegexError, SizeLimits, build};
 
-const MOST: u64 = 64;
-/// What is larger is not kept: patterns come from tenants, and what they leave behind must not add up.
-const KEPT: SizeLimits = SizeLimits {
-    instructions: 16,
-    program: 64 * 1024,
-    states: 64 * 1024,
-};
+/// Patterns come from tenants, and what they leave behind must not add up: it is weighed by what it may be at most, in
+/// units of a mebibyte (instructions times the size of a part). What is larger than the second size is not kept.
+const HEAVIEST: u64 = 128;
+const SIZES: [(SizeLimits, u32); 2] = [
+    (
+        SizeLimits {
+            instructions: 16,
+            program: 64 * 1024,
+            states: 64 * 1024,
+        },
+        1,
+    ),
+    (
+        SizeLimits {
+            instructions: 128,
+            program: 256 * 1024,
+            states: 64 * 1024,
+        },
+        32,
+    ),
+];
 
-static COMPILED: LazyLock<Cache<String, Arc<Regex>>> = LazyLock::new(|| Cache::new(MOST));
+#[derive(Clone)]
+struct Kept {
+    regex: Arc<Regex>,
+    weight: u32,
+}
+
+static COMPILED: LazyLock<Cache<String, Kept>> = LazyLock::new(|| {
+    Cache::builder()
+        .max_capacity(HEAVIEST)
+        .weigher(|_, kept: &Kept| kept.weight)
+        .build()
+});
 
 /// Compiles a pattern in Rust's dialect, or remembers it.
 pub(super) fn compiled(translated: String) -> Result<Arc<Regex>, RegexError> {
     if let Some(known) = COMPILED.get(&translated) {
-        return Ok(known);
+        return Ok(known.regex);
     }
-    let Ok(small) = build(&translated, KEPT) else {
-        return build(&translated, SizeLimits::LARGEST).map(Arc::new);
-    };
-    let small = Arc::new(small);
-    COMPILED.insert(translated, small.clone());
-    Ok(small)
+    for (limits, weight) in SIZES {
+        if let Ok(regex) = build(&translated, limits) {
+            let regex = Arc::new(regex);
+            let kept = Kept {
+                regex: regex.clone(),
+                weight,
+            };
+            COMPILED.insert(translated, kept);
+            return Ok(regex);
+        }
+    }
+    build(&translated, SizeLimits::LARGEST).map(Arc::new)
 }
 
 #[cfg(test)]
@@ -45,6 +76,15 @@ mod tests {
         let first = compiled(pattern.to_owned()).expect("it is a pattern");
         let second = compiled(pattern.to_owned()).expect("it is a pattern");
         assert!(Arc::ptr_eq(&first, &second));
+    }
+
+    #[test]
+    fn what_passwords_must_be_like_is_kept() {
+        let pattern = "(?=^.{6,255}$)((?=.*\\d)(?=.*[A-Z])(?=.*[a-z])|(?=.*\\d)(?=.*[^A-Za-z0-9])(?=.*[a-z])|\
+                       (?=.*[^A-Za-z0-9])(?=.*[A-Z])(?=.*[a-z])|(?=.*\\d)(?=.*[A-Z])(?=.*[^A-Za-z0-9]))^.*";
+        let translated = super::super::regex::translated(pattern, false).expect("it is a pattern");
+        assert!(compiled(translated.clone()).is_ok());
+        assert!(is_kept(&translated));
     }
 
     #[test]
