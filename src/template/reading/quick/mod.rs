@@ -16,6 +16,8 @@ use self::scalars::End;
 const DEEPEST: usize = 64;
 /// What a longer text says may come near the limits.
 const LONGEST: usize = 1 << 20;
+/// What is looked through at a time for characters that are out of the ordinary.
+const BLOCK: usize = 64;
 /// Of characters, as libyaml has it. (Its translation to Rust counts bytes.)
 const LONGEST_KEY: usize = 1024;
 
@@ -49,15 +51,26 @@ pub(super) fn read(text: &str) -> Option<Value> {
 
 /// Whether there are only characters that libyaml takes as they are. Tabs are met where they stand.
 fn is_ordinary(bytes: &[u8]) -> bool {
-    bytes.iter().enumerate().all(|(at, byte)| match byte {
-        b'\t' | b'\n' | b' '..=b'~' => true,
+    let is_plain = |byte: &u8| matches!(byte, b'\t' | b'\n' | b' '..=b'~');
+    // Without a way out of it, which the compiler could not do many bytes at a time with.
+    let all_are_plain = |block: &[u8]| block.iter().fold(true, |so_far, byte| so_far & is_plain(byte));
+    let blocks = bytes.chunks(BLOCK).enumerate();
+    let mut others = blocks.filter(|(_, block)| !all_are_plain(block));
+    others.all(|(number, block)| {
+        let begin = number * BLOCK;
+        (begin..begin + block.len()).all(|at| is_plain(&bytes[at]) || is_ordinary_beyond_ascii(bytes, at))
+    })
+}
+
+fn is_ordinary_beyond_ascii(bytes: &[u8], at: usize) -> bool {
+    match bytes[at] {
         // Control characters, and breaks of lines: U+0085, U+2028, U+2029.
         0xC2 => bytes.get(at + 1).is_some_and(|next| *next >= 0xA0),
         0xE2 => !matches!(bytes.get(at + 1..at + 3), Some([0x80, 0xA8 | 0xA9])),
         // Byte order marks, and what is no character.
         0xEF => false,
-        byte => *byte >= 0x80,
-    })
+        byte => byte >= 0x80,
+    }
 }
 
 /// Between two nodes it stands before the first character of a line that says something.
