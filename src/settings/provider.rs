@@ -227,10 +227,13 @@ fn convert(
         return Ok(OptionValue::Unset);
     };
     OptionValue::from_text(spec.kind, text).map_err(|problem| {
-        let problem = if spec.secret {
-            "its value is not possible (it is secret and not shown)".to_owned()
-        } else {
-            problem
+        let problem = match (spec.secret, spec.kind) {
+            (false, _) => problem,
+            (true, Kind::HttpUrl) => {
+                "its value is no http:// or https:// URL with a host that can be one (it is secret and not shown)"
+                    .to_owned()
+            }
+            (true, _) => "its value is not possible (it is secret and not shown)".to_owned(),
         };
         bad_value(group, spec, &value.origin, problem)
     })
