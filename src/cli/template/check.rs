@@ -18,10 +18,14 @@ use super::resources::ResourceCheck;
 use super::source::Source;
 use crate::plugins::inventory;
 use crate::template::parameters::StackIdentity;
+use crate::template::reading::Places;
 use crate::template::{Environment, Files, RegisteredType, Survey, Template, TemplateError, TemplateVersion, VERSIONS};
 
 /// As many levels as the engine allows (`max_nested_stack_depth`), and one more to see that there are too many.
 const MOST_LEVELS: usize = 5;
+
+/// So many of one file are told of.
+const MOST_REPEATED_KEYS: usize = 20;
 
 /// Looks at a template and all that it leads to, and collects what is wrong.
 pub struct Checker<'i> {
@@ -66,6 +70,7 @@ impl<'i> Checker<'i> {
                 return None;
             }
         };
+        self.warn_of_repeated_keys(source);
         // As Python counts.
         let length = source.text.chars().count();
         if u64::try_from(length).is_ok_and(|length| length > LARGEST_FILE) {
@@ -92,6 +97,16 @@ impl<'i> Checker<'i> {
                     .push(Problem::of_file(source, Severity::Error, error.to_string()));
                 None
             }
+        }
+    }
+
+    /// Heat takes the last of them without a word.
+    fn warn_of_repeated_keys(&mut self, source: &Source) {
+        let repeated = source.places().map(Places::repeated_keys).unwrap_or_default();
+        for (key, mark) in repeated.into_iter().take(MOST_REPEATED_KEYS) {
+            let message = format!("\"{key}\" is written again below, and what stands here does not count");
+            let problem = Problem::of_file(source, Severity::Warning, message).with_mark(source, Some(mark));
+            self.problems.push(problem);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Where in a text a part of the document is, for messages that show the line.
 
+use std::collections::HashSet;
+
 use super::DEEPEST_NESTING;
 use super::events::Mark;
 use super::tree::{Content, NodeId, Tree};
@@ -77,6 +79,29 @@ impl Places {
         }
     }
 
+    /// Keys that stand more than once in one map, and where each stands before the last time, which is the one that counts.
+    pub fn repeated_keys(&self) -> Vec<(&str, Mark)> {
+        let mut repeated = Vec::new();
+        for node in &self.tree.nodes {
+            let Content::Mapping(pairs) = &node.content else {
+                continue;
+            };
+            let mut later = HashSet::new();
+            for (key, _) in pairs.iter().rev() {
+                let key = &self.tree.nodes[*key];
+                match &key.content {
+                    // Each merge counts.
+                    Content::Scalar(text) if text != "<<" && !later.insert(text) => {
+                        repeated.push((text.as_str(), key.start));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        repeated.sort_by_key(|(_, mark)| (mark.line, mark.column));
+        repeated
+    }
+
     /// Whether there is a part at the path.
     pub fn contains<'p>(&self, path: impl IntoIterator<Item = &'p str>) -> bool {
         let mut node = self.tree.root;
@@ -122,5 +147,14 @@ mod tests {
         assert_eq!(find("a.b[7].c"), Some((1, 0)));
         assert_eq!(find("a.c"), Some((0, 0)));
         assert_eq!(find("x"), None);
+    }
+
+    #[test]
+    fn keys_that_are_repeated_are_found() {
+        let places =
+            Places::of("a: {x: 1, y: 2, x: 3}\nb: {x: 1}\na: 4\n? [c]\n: 1\n<<: {d: 1}\n<<: {e: 1}\na: 5\n").unwrap();
+        let found = places.repeated_keys().into_iter();
+        let found: Vec<(&str, usize, usize)> = found.map(|(key, mark)| (key, mark.line, mark.column)).collect();
+        assert_eq!(found, [("a", 0, 0), ("x", 0, 4), ("a", 2, 0)]);
     }
 }
