@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::environment::Environment;
 use super::error::TemplateError;
 use super::files::Files;
-use super::functions::not_built_in;
+use super::functions::{all_are_built, not_built_in};
 use super::parameters::validate_groups;
 use super::version::{Keywords, TemplateVersion};
 use crate::python::value::{class_name, is_true};
@@ -116,6 +116,9 @@ impl Template {
     /// shown, but its work is better done by an engine that knows them.
     pub fn functions_not_built(&self) -> Vec<&str> {
         let mut names = Vec::new();
+        if all_are_built(self.version) {
+            return names;
+        }
         for section in self.body.values() {
             not_built_in(self.version, section, &mut names);
         }

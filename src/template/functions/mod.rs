@@ -376,6 +376,14 @@ fn is_built(function: Function) -> bool {
     !matches!(function, Function::GetAvailabilityZones)
 }
 
+/// Whether this engine can compute every function of a version.
+pub(crate) fn all_are_built(version: TemplateVersion) -> bool {
+    let mut of_version = BODY_FUNCTIONS
+        .iter()
+        .filter(|(_, versions, _)| versions.contains(&version));
+    of_version.all(|(_, _, function)| is_built(*function))
+}
+
 /// The functions of a version that are used in a document although this engine cannot compute them.
 pub(crate) fn not_built_in<'a>(version: TemplateVersion, document: &'a Value, names: &mut Vec<&'a str>) {
     match document {
