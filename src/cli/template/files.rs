@@ -16,8 +16,11 @@ pub fn is_remote(name: &str) -> bool {
         .any(|scheme| name.starts_with(scheme))
 }
 
+/// Short where it can be, for messages.
 pub fn path_of(name: &str, directory: &Path) -> PathBuf {
-    directory.join(name.trim_start_matches("file://"))
+    let path = directory.join(name.trim_start_matches("file://"));
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here).map(Path::to_owned).unwrap_or(path)
 }
 
 /// The names that a function is called with, where they can be read from the template.

@@ -4,7 +4,7 @@ use anyhow::anyhow;
 use serde_json::{Map, Value};
 
 use super::InputArguments;
-use super::files::is_file_name;
+use super::files::{is_file_name, is_remote, path_of};
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
@@ -162,21 +162,22 @@ fn wrong_section(sections: &Map<String, Value>) -> String {
         .unwrap_or_default()
 }
 
-/// Names of template files are meant from the directory of the environment, or from its `base_url`.
+/// Names of template files are meant from the directory of the environment, or from its `base_url`. They are made
+/// complete, since templates that stand elsewhere use them.
 fn from_directory(registry: &mut Value, source: &Source) {
     let Value::Object(entries) = registry else { return };
     let base = entries.shift_remove("base_url");
-    let directory = match base.as_ref().and_then(Value::as_str) {
-        Some(base) => source.directory.join(base.trim_start_matches("file://")),
-        None => source.directory.clone(),
-    };
+    let base = base.as_ref().and_then(Value::as_str).unwrap_or_default();
     for (_, value) in entries.iter_mut() {
         match value {
-            Value::String(target) if is_file_name(target) => {
-                *target = directory
-                    .join(target.trim_start_matches("file://"))
-                    .display()
-                    .to_string();
+            Value::String(target) if is_file_name(target) && !is_remote(target) => {
+                *target = match is_remote(base) {
+                    true => format!("{}/{target}", base.trim_end_matches('/')),
+                    false => {
+                        let path = path_of(target, &path_of(base, &source.directory));
+                        std::path::absolute(&path).unwrap_or(path).display().to_string()
+                    }
+                };
             }
             Value::Object(_) => from_directory(value, source),
             _ => {}
