@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::dial::{Dialer, reason_of};
+use super::dial::{Dialer, is_closed_port, reason_of};
 use super::measure;
 use super::options::Options;
 use super::transport_url::{Broker, TransportUrl};
@@ -24,6 +24,8 @@ use crate::settings::{FailoverStrategy, RabbitSettings};
 
 /// lapin tells of a lost connection by an event; this look is for the case that it does not.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+/// A broker that is not there is burdened by no attempt, and is to be met soon after it has come back.
+const LOOK_AT_CLOSED_PORT: Duration = Duration::from_secs(2);
 /// For this long the same fault is not told again.
 const TOLD_FOR: Duration = Duration::from_secs(10);
 
@@ -247,6 +249,7 @@ impl Supervisor {
         let mut round = 0;
         loop {
             let mut reasons: Vec<String> = Vec::new();
+            let mut nobody_listens = true;
             for _ in 0..self.brokers.len() {
                 let broker = self.brokers.next(&self.clock);
                 match self.dialer.dial(&broker).await {
@@ -259,10 +262,13 @@ impl Supervisor {
                             declared: Mutex::default(),
                         };
                     }
-                    Err(error) => reasons.push(format!("{}: {}", broker.address(), reason_of(&error))),
+                    Err(error) => {
+                        nobody_listens &= is_closed_port(&error);
+                        reasons.push(format!("{}: {}", broker.address(), reason_of(&error)));
+                    }
                 }
             }
-            let pause = self.pause_after_round(round);
+            let pause = self.pause_after_round(round, nobody_listens);
             // The order changes from round to round.
             reasons.sort_unstable();
             let reasons = reasons.join("; ");
@@ -275,9 +281,14 @@ impl Supervisor {
     }
 
     /// Half of it is fixed and half of it drawn, so that a pause never shrinks to nothing.
-    fn pause_after_round(&self, round: u32) -> Duration {
+    fn pause_after_round(&self, round: u32, nobody_listens: bool) -> Duration {
         let grown = self.rabbit.rabbit_retry_interval + self.rabbit.rabbit_retry_backoff.saturating_mul(round);
         let most = grown.min(self.rabbit.rabbit_interval_max);
+        let most = if nobody_listens {
+            most.min(LOOK_AT_CLOSED_PORT)
+        } else {
+            most
+        };
         most / 2 + self.clock.random_duration(most / 2)
     }
 

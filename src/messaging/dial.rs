@@ -103,6 +103,11 @@ pub(super) fn reason_of(error: &lapin::Error) -> String {
     }
 }
 
+/// Whether there is a machine, and no broker on it.
+pub(super) fn is_closed_port(error: &lapin::Error) -> bool {
+    matches!(error.kind(), lapin::ErrorKind::IOError(error) if error.kind() == std::io::ErrorKind::ConnectionRefused)
+}
+
 fn timed_out(_: tokio::time::error::Elapsed) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::TimedOut, "the broker did not answer in time")
 }

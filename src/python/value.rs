@@ -1,5 +1,8 @@
 //! How Python looks at a value: equality across types, truth, the names of its classes, membership.
 
+use std::collections::HashSet;
+
+use num_bigint::BigInt;
 use serde_json::Value;
 
 use super::number::PyNumber;
@@ -50,6 +53,68 @@ pub fn class_name(value: &Value) -> &'static str {
     }
 }
 
+/// Values of which none equals another, so that many can be told apart without comparing each with each.
+#[derive(Debug, Default)]
+pub struct Distinct(HashSet<Vec<u8>>);
+
+impl Distinct {
+    pub fn contains(&self, value: &Value) -> bool {
+        self.0.contains(&equality_key(value))
+    }
+
+    /// Whether it was not there yet.
+    pub fn insert(&mut self, value: &Value) -> bool {
+        self.0.insert(equality_key(value))
+    }
+}
+
+impl<'v> FromIterator<&'v Value> for Distinct {
+    fn from_iter<I: IntoIterator<Item = &'v Value>>(values: I) -> Self {
+        Self(values.into_iter().map(equality_key).collect())
+    }
+}
+
+/// The same for values that Python calls equal, and only for those. (JSON has no number that does not equal itself.)
+fn equality_key(value: &Value) -> Vec<u8> {
+    let mut key = Vec::new();
+    add_to_key(&mut key, value);
+    key
+}
+
+fn add_to_key(key: &mut Vec<u8>, value: &Value) {
+    let mut add = |kind: u8, bytes: &[u8]| {
+        key.push(kind);
+        key.extend(bytes.len().to_le_bytes());
+        key.extend(bytes);
+    };
+    match value {
+        Value::Null => add(b'n', &[]),
+        Value::String(text) => add(b's', text.as_bytes()),
+        Value::Array(items) => {
+            add(b'l', &items.len().to_le_bytes());
+            items.iter().for_each(|item| add_to_key(key, item));
+        }
+        Value::Object(entries) => {
+            add(b'd', &entries.len().to_le_bytes());
+            let mut entries: Vec<(&String, &Value)> = entries.iter().collect();
+            entries.sort_unstable_by_key(|(name, _)| *name);
+            for (name, value) in entries {
+                key.extend(name.len().to_le_bytes());
+                key.extend(name.as_bytes());
+                add_to_key(key, value);
+            }
+        }
+        Value::Bool(flag) => add(b'i', &BigInt::from(u8::from(*flag)).to_signed_bytes_le()),
+        Value::Number(number) => {
+            let number = PyNumber::from_json(number);
+            match number.as_exact_integer() {
+                Some(integer) => add(b'i', &integer.to_signed_bytes_le()),
+                None => add(b'f', &number.as_f64().to_le_bytes()),
+            }
+        }
+    }
+}
+
 /// `item in items` for a list.
 pub fn contains(items: &[Value], item: &Value) -> bool {
     items.iter().any(|candidate| equals(candidate, item))
@@ -91,6 +156,22 @@ mod tests {
         assert!(!equals(&json!("1"), &json!(1)));
         assert!(!equals(&json!(null), &json!(false)));
         assert!(!equals(&json!([]), &json!({})));
+    }
+
+    #[test]
+    fn keys_are_equal_where_values_are() {
+        let values: Vec<Value> = serde_json::from_str(
+            r#"[null, true, false, 1, 1.0, 1e0, 0, -0.0, 0.5, 5e-1, 1e300, 1e999, -1e999, 12345678901234567890123, "1", "",
+                [], {}, [1], [true], [[1]], [1, 1], ["1"], [""], {"a": 1, "b": [2]}, {"b": [2.0], "a": true}, {"a": 1},
+                {"ab": 1}, {"a": "b"}, ["a", "b"], ["ab"], ["a", ["b"]], 9007199254740993, 9007199254740992.0]"#,
+        )
+        .expect("JSON");
+        for left in &values {
+            for right in &values {
+                let equal = equality_key(left) == equality_key(right);
+                assert_eq!(equal, equals(left, right), "{left} {right}");
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::python::dumps;
-use crate::python::value::{self, class_name, is_true};
+use crate::python::value::{self, Distinct, class_name, is_true};
 use crate::template::error::{Fault, ResolveError};
 use crate::template::expression::{Expression, Resolver};
 
@@ -37,15 +37,10 @@ pub(super) fn concat(
     if !unique {
         return Ok(Value::Array(items));
     }
-    let mut distinct: Vec<Value> = Vec::new();
-    for item in items {
-        // Python compares each with each; so do we, and pay for it.
-        resolver.spend(distinct.len() / 8)?;
-        if !value::contains(&distinct, &item) {
-            distinct.push(item);
-        }
-    }
-    Ok(Value::Array(distinct))
+    let mut seen = Distinct::default();
+    Ok(Value::Array(
+        items.into_iter().filter(|item| seen.insert(item)).collect(),
+    ))
 }
 
 pub(super) fn check_contains(name: &str, arguments: &Expression) -> Result<(), Fault> {
@@ -105,11 +100,8 @@ pub(super) fn filter(name: &str, arguments: &Expression, resolver: &Resolver<'_>
         empty if !is_true(&empty) => return Ok(Value::Array(sequence)),
         _ => return Err(Fault::TypeError(format!("\"{name}\" filters a list of values")).into()),
     };
-    resolver.spend(sequence.len().saturating_mul(values.len()) / 8)?;
+    let values: Distinct = values.iter().collect();
     Ok(Value::Array(
-        sequence
-            .into_iter()
-            .filter(|item| !value::contains(&values, item))
-            .collect(),
+        sequence.into_iter().filter(|item| !values.contains(item)).collect(),
     ))
 }
