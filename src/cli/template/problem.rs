@@ -27,8 +27,8 @@ pub struct Problem {
     severity: Severity,
     file: String,
     mark: Option<Mark>,
-    /// The line of that place.
-    line: Option<String>,
+    /// What of the line of that place is shown, and where in it the place is.
+    shown: Option<(String, usize)>,
     /// `resources.a.properties.x`; empty for what is about the whole file.
     path: String,
     message: String,
@@ -49,7 +49,7 @@ impl Problem {
             severity,
             file: source.name.clone(),
             mark: None,
-            line: None,
+            shown: None,
             path: String::new(),
             message: message.into(),
             help: None,
@@ -58,7 +58,7 @@ impl Problem {
 
     pub fn with_mark(mut self, source: &Source, mark: Option<Mark>) -> Self {
         self.mark = mark;
-        self.line = mark.and_then(|mark| source.line(mark.line)).map(str::to_owned);
+        self.shown = mark.and_then(|mark| Some(window(source.line(mark.line)?, mark.column)));
         self
     }
 
@@ -92,11 +92,10 @@ impl Problem {
             self.severity.as_str(),
             self.message
         );
-        if let (Some(mark), Some(line)) = (self.mark, &self.line) {
+        if let (Some(mark), Some((shown, column))) = (self.mark, &self.shown) {
             let number = (mark.line + 1).to_string();
-            let (shown, column) = window(line, mark.column);
             let _ = writeln!(text, "  {number} | {shown}");
-            let _ = writeln!(text, "  {} | {}^", " ".repeat(number.len()), " ".repeat(column));
+            let _ = writeln!(text, "  {} | {}^", " ".repeat(number.len()), " ".repeat(*column));
         }
         if let Some(help) = &self.help {
             let _ = writeln!(text, "  {help}");
@@ -120,15 +119,10 @@ const WIDEST: usize = 110;
 
 /// The part of a long line around a column, and where the column is in it. Tabs count as one.
 fn window(line: &str, column: usize) -> (String, usize) {
-    let characters: Vec<char> = line.chars().map(|c| if c == '\t' { ' ' } else { c }).collect();
-    let start = if characters.len() <= WIDEST || column < WIDEST / 2 {
-        0
-    } else {
-        column - WIDEST / 2
-    };
-    let end = characters.len().min(start + WIDEST);
-    let shown = characters.get(start..end).unwrap_or_default();
-    (shown.iter().collect(), column - start)
+    let is_long = line.chars().nth(WIDEST).is_some();
+    let start = if is_long { column.saturating_sub(WIDEST / 2) } else { 0 };
+    let shown = line.chars().skip(start).take(WIDEST);
+    (shown.map(|c| if c == '\t' { ' ' } else { c }).collect(), column - start)
 }
 
 /// All of them in the order of the files' lines, each once.

@@ -12,7 +12,7 @@ use super::nested::{OfflineStates, definition_with, given_properties, settled};
 use super::problem::{Problem, Severity};
 use super::source::Source;
 use crate::plugins::{self, inventory::KnownType};
-use crate::resource::properties::{Depth, Given, Properties, PropertyError};
+use crate::resource::properties::{Depth, Given, Names as NamesOfObjects, Properties, PropertyError};
 use crate::resource::schema::{Inside, Property, PropertyType};
 use crate::resource::support::Support;
 use crate::stack::dependencies::{Cycle, Dependencies};
@@ -177,7 +177,7 @@ impl ResourceCheck<'_> {
         match info {
             TypeInfo::Known(known) => {
                 let served = plugins::find(known.name);
-                if served.is_some_and(|served| served.plugin.takes_anything()) {
+                if known.takes_anything() || served.is_some_and(|served| served.plugin.takes_anything()) {
                     return;
                 }
                 if served.is_some() {
@@ -216,8 +216,12 @@ impl ResourceCheck<'_> {
         let mut told: Vec<String> = Vec::new();
         for _ in 0..MOST_ERRORS {
             let mut properties = Properties::new(schema, given.clone()).described(&resource.description);
-            if let Some(made) = plugins::find(known.name) {
-                made.plugin.shape(&mut properties);
+            match plugins::find(known.name) {
+                Some(made) => {
+                    made.plugin.shape(&mut properties);
+                    properties.translate(made.translation, NamesOfObjects::AsGiven);
+                }
+                None => properties.translate(&known.translation(), NamesOfObjects::AsGiven),
             }
             for name in &told {
                 properties.retype(name, PropertyType::Any);
@@ -260,8 +264,9 @@ impl ResourceCheck<'_> {
         let (place, help) = match unknown {
             Some(name) => {
                 let names = || known.iter().map(|property| property.name);
-                let listed =
-                    (known.len() <= 15).then(|| format!("there are {}", names().collect::<Vec<_>>().join(", ")));
+                let listed = (1..=15)
+                    .contains(&known.len())
+                    .then(|| format!("there are {}", names().collect::<Vec<_>>().join(", ")));
                 (format!("{place}.{name}"), near::question(name, names()).or(listed))
             }
             None => (place, None),
