@@ -34,6 +34,16 @@ pub enum RegexError {
     LateFlags,
     #[error("redefinition of group name '{0}'")]
     GroupNameTwice(String),
+    #[error("bad character in group name '{0}'")]
+    GroupName(String),
+    #[error("unknown extension ?{0}")]
+    UnknownExtension(String),
+    #[error("missing ), unterminated comment")]
+    UnterminatedComment,
+    #[error("octal escape value \\{0} outside of range 0-0o377")]
+    OctalEscape(String),
+    #[error("min repeat greater than max repeat")]
+    RepeatBounds,
     #[error("nothing to repeat")]
     NothingToRepeat,
     #[error("multiple repeat")]
@@ -117,6 +127,15 @@ pub(super) fn build(translated: &str, limits: SizeLimits) -> Result<fancy_regex:
         .delegate_dfa_size_limit(limits.states)
         .build()
         .map_err(|error| RegexError::Compile(Box::new(error)))
+}
+
+/// As `str.isidentifier` has it, nearly.
+fn is_identifier(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters
+        .next()
+        .is_some_and(|first| first.is_alphabetic() || first == '_')
+        && characters.all(|other| other.is_alphanumeric() || other == '_')
 }
 
 /// What Python counts as a blank besides Unicode's white space.
@@ -239,7 +258,14 @@ impl<'a> Translator<'a> {
                 return Ok(());
             }
             Some(Bounds { low, high: None }) => self.output.push_str(&format!("{{{low}}}")),
-            Some(Bounds { low, high: Some(high) }) => self.output.push_str(&format!("{{{low},{high}}}")),
+            Some(Bounds { low, high: Some(high) }) => {
+                // Ten digits at most.
+                let count = |digits: &str| digits.parse::<u64>().ok();
+                if count(high).is_some_and(|high| count(low) > Some(high)) {
+                    return Err(RegexError::RepeatBounds);
+                }
+                self.output.push_str(&format!("{{{low},{high}}}"));
+            }
         }
         self.end_quantifier()
     }
@@ -314,8 +340,10 @@ impl<'a> Translator<'a> {
         }
         if self.rest.starts_with("?#") {
             self.take_while(usize::MAX, |c| c != ')');
-            self.next();
-            return Ok(());
+            return match self.next() {
+                Some(_) => Ok(()),
+                None => Err(RegexError::UnterminatedComment),
+            };
         }
         let Some(after_mark) = self.rest.strip_prefix('?') else {
             self.has_started = true;
@@ -327,10 +355,22 @@ impl<'a> Translator<'a> {
             self.rest = after_mark;
             return self.flag_group();
         }
+        let is_known = [":", "=", "!", "<=", "<!", ">", "P<", "P=", "("]
+            .iter()
+            .any(|kind| after_mark.starts_with(kind));
+        if !is_known {
+            let extension = after_mark
+                .chars()
+                .take(1 + usize::from(after_mark.starts_with(['<', 'P'])));
+            return Err(RegexError::UnknownExtension(extension.collect()));
+        }
         self.has_started = true;
         // The rest of the opening ((?P<name>, (?<=, (?(1) and so on) means the same to both and is copied.
         let looks_around = ["=", "!", "<=", "<!"].iter().any(|kind| after_mark.starts_with(kind));
         match after_mark.strip_prefix("P<").and_then(|rest| rest.split_once('>')) {
+            Some((name, _)) if !is_identifier(name) => {
+                return Err(RegexError::GroupName(name.to_owned()));
+            }
             Some((name, _)) if !self.group_names.insert(name) => {
                 return Err(RegexError::GroupNameTwice(name.to_owned()));
             }
@@ -498,9 +538,13 @@ impl<'a> Translator<'a> {
         let following = self.take_while(2, |c| c.is_ascii_digit());
         let digits = format!("{first}{following}");
         let octal = u32::from_str_radix(&digits, 8).ok().filter(|_| digits.len() == 3);
-        if let Some(code_point) = octal {
-            self.push_code_point(code_point);
-            return Ok(());
+        match octal {
+            Some(code_point @ ..=0o377) => {
+                self.push_code_point(code_point);
+                return Ok(());
+            }
+            Some(_) => return Err(RegexError::OctalEscape(digits)),
+            None => {}
         }
         let (reference, literal) = digits.split_at(digits.len().min(2));
         self.check_back_reference(reference)?;
@@ -652,7 +696,8 @@ mod tests {
     fn what_python_refuses_is_refused() {
         for pattern in [
             "\\z", "a)(b", "(\\1)", "(a)\\2", "(?(1)a)", "(?(x)a)", "(?P=x)", "a\\b*", "^{2}", "$?", "\\h", "[a", "(",
-            "\\", "*a", "[\\q]", "\\x1",
+            "\\", "*a", "[\\q]", "\\x1", "a{3,2}", "(?<n>a)", "(?P<1>a)", "(?P<>a)", "(?Pa)", "\\400", "(?#a", "(?",
+            "(?<a",
         ] {
             assert!(PythonRegex::compile(pattern).is_err(), "{pattern}");
         }

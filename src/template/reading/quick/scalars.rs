@@ -228,8 +228,8 @@ impl<'t> Reader<'t> {
                     deepest_empty = deepest_empty.max(column);
                     line += column + 1;
                 }
-                Some(b'\t') => return None,
-                // An empty line that is indented deeper would count.
+                // A tab is text here, as for PyYAML's own scanner, which Heat falls back to; libyaml refuses it. An empty
+                // line that is indented deeper would count.
                 Some(_) if column > around && column >= deepest_empty => return Some(column),
                 _ => return None,
             }
