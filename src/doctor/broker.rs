@@ -3,11 +3,24 @@
 use super::connected_bus;
 use super::report::{Area, Report};
 use crate::exception::chain;
-use crate::messaging::{Bus, Options, PublishError, try_brokers};
+use crate::messaging::{Bus, Options, Permission, PublishError, try_brokers};
 use crate::settings::Settings;
 
-/// The bus, if a broker takes us.
-pub async fn look(settings: &Settings, report: &mut Report) -> Option<Bus> {
+/// A broker that took us, and what it does not allow us.
+#[derive(Debug)]
+pub struct Broker {
+    pub bus: Bus,
+    pub refused: Vec<Permission>,
+}
+
+impl Broker {
+    /// Whoever lacks a permission gets no answer, however well the engines are.
+    pub fn may_ask_engines(&self) -> bool {
+        self.refused.is_empty()
+    }
+}
+
+pub async fn look(settings: &Settings, report: &mut Report) -> Option<Broker> {
     try_those_of_notifications(settings, report).await;
     if !try_each(settings, report).await {
         return None;
@@ -29,15 +42,16 @@ pub async fn look(settings: &Settings, report: &mut Report) -> Option<Bus> {
             "free memory or disk on the broker's machine (`rabbitmqctl status` shows the alarm)",
         );
     }
-    if let Err(error) = try_permissions(&bus, report).await {
+    let refused = try_permissions(&bus, report).await.unwrap_or_else(|error| {
         report.problem(
             Area::Broker,
             format!("a question was not answered: {}", chain(&error)),
             "what the engine asks may fail too",
             "look into the log of the broker",
         );
-    }
-    Some(bus)
+        Vec::new()
+    });
+    Some(Broker { bus, refused })
 }
 
 /// Whether at least one broker can be used.
@@ -106,18 +120,22 @@ async fn try_those_of_notifications(settings: &Settings, report: &mut Report) {
     );
 }
 
-async fn try_permissions(bus: &Bus, report: &mut Report) -> Result<(), PublishError> {
+async fn try_permissions(bus: &Bus, report: &mut Report) -> Result<Vec<Permission>, PublishError> {
     let refusals = bus.examine_permissions().await?;
     if refusals.is_empty() {
         report.fine(Area::Broker, "the user may make queues, write and read");
     }
-    for (permission, reason) in refusals {
-        report.problem(
-            Area::Broker,
-            format!("the user lacks the permission to {}: {reason}", permission.as_str()),
-            "engines make queues of their own, write to those of others, and read",
-            "`rabbitmqctl set_permissions -p VHOST USER \".*\" \".*\" \".*\"`",
-        );
+    for (permission, reason) in &refusals {
+        tell_refusal(*permission, reason, report);
     }
-    Ok(())
+    Ok(refusals.into_iter().map(|(permission, _)| permission).collect())
+}
+
+pub fn tell_refusal(permission: Permission, reason: &str, report: &mut Report) {
+    report.problem(
+        Area::Broker,
+        format!("the user lacks the permission to {}: {reason}", permission.as_str()),
+        "engines make queues of their own, write to those of others, and read",
+        "`rabbitmqctl set_permissions -p VHOST USER \".*\" \".*\" \".*\"`",
+    );
 }

@@ -1,6 +1,6 @@
 //! Which engines live, of either kind and of which version.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use chrono::NaiveDateTime;
@@ -12,7 +12,7 @@ use crate::convergence::peers::{KIND_MARK, LISTENER_TOPIC, LISTENER_VERSION};
 use crate::daemon::VERSION;
 use crate::exception::chain;
 use crate::identity::RequestContext;
-use crate::messaging::{Bus, ExchangeKind, Fit, RpcClient, Target};
+use crate::messaging::{Bus, CallError, ExchangeKind, Fit, RpcClient, Target};
 use crate::settings::Settings;
 use crate::store::{Service, Store};
 
@@ -22,10 +22,52 @@ const LEAST_PATIENCE: Duration = Duration::from_secs(5);
 /// What is known of the engines when they have been asked.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// Engines that report or answer: what they hold is being worked on.
+    /// Engines that report or answer: what is theirs is left to them.
     pub living: HashSet<String>,
     /// All that the service table knows of, of past times too.
     pub ever: HashSet<String>,
+    standings: HashMap<String, Standing>,
+}
+
+/// Whether somebody goes on with what an engine holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Answers,
+    /// It has reported not long ago, and does not answer.
+    Silent,
+    /// It neither reports nor answers.
+    Gone,
+    /// Nobody could ask it.
+    Unasked,
+}
+
+impl Known {
+    pub fn standing(&self, engine_id: &str) -> Standing {
+        self.standings.get(engine_id).copied().unwrap_or(Standing::Unasked)
+    }
+
+    /// Asks those who hold something and have no row in the service table: a check by hand (`--once`) has none.
+    pub async fn ask_also(&mut self, settings: &Settings, bus: Option<&Bus>, holders: &[&str]) {
+        let strangers: BTreeSet<&str> = holders
+            .iter()
+            .copied()
+            .filter(|holder| !self.standings.contains_key(*holder))
+            .collect();
+        let strangers: Vec<&str> = strangers.into_iter().collect();
+        let answers = ask_each(settings, bus, &strangers).await;
+        for (stranger, answer) in strangers.into_iter().zip(answers) {
+            self.standings.insert(stranger.to_owned(), standing_of(false, &answer));
+        }
+    }
+}
+
+fn standing_of(reports: bool, answer: &Answer) -> Standing {
+    match answer {
+        Answer::Python | Answer::Ours(_) => Standing::Answers,
+        Answer::Silence if reports => Standing::Silent,
+        Answer::Silence => Standing::Gone,
+        Answer::NotAsked => Standing::Unasked,
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +116,13 @@ pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report:
             .map(|engine| engine.service.engine_id.clone())
             .collect(),
         ever,
+        standings: engines
+            .iter()
+            .map(|engine| {
+                let standing = standing_of(engine.reports, &engine.answer);
+                (engine.service.engine_id.clone(), standing)
+            })
+            .collect(),
     }
 }
 
@@ -92,18 +141,8 @@ async fn ask(settings: &Settings, services: Vec<Service>, bus: Option<&Bus>, now
         .into_iter()
         .filter(|service| service.deleted_at.is_none())
         .collect();
-    let client = bus.map(RpcClient::new);
-    let is_in_vain = match bus {
-        Some(bus) => lacks_exchange(bus).await,
-        None => false,
-    };
-    let answers = present.iter().map(async |service| match &client {
-        // To ask would make the exchange, and nobody would see any more that it is missing.
-        Some(_) if is_in_vain => Answer::Silence,
-        Some(client) => ask_one(settings, client, &service.engine_id).await,
-        None => Answer::NotAsked,
-    });
-    let answers = join_all(answers).await;
+    let ids: Vec<&str> = present.iter().map(|service| service.engine_id.as_str()).collect();
+    let answers = ask_each(settings, bus, &ids).await;
     present
         .into_iter()
         .zip(answers)
@@ -113,6 +152,19 @@ async fn ask(settings: &Settings, services: Vec<Service>, bus: Option<&Bus>, now
             answer,
         })
         .collect()
+}
+
+async fn ask_each(settings: &Settings, bus: Option<&Bus>, engine_ids: &[&str]) -> Vec<Answer> {
+    let Some(bus) = bus else {
+        return vec![Answer::NotAsked; engine_ids.len()];
+    };
+    // To ask would make the exchange, and nobody would see any more that it is missing.
+    if lacks_exchange(bus).await {
+        return vec![Answer::Silence; engine_ids.len()];
+    }
+    let client = RpcClient::new(bus);
+    let questions = engine_ids.iter().map(|engine_id| ask_one(settings, &client, engine_id));
+    join_all(questions).await
 }
 
 async fn ask_one(settings: &Settings, client: &RpcClient, engine_id: &str) -> Answer {
@@ -126,6 +178,7 @@ async fn ask_one(settings: &Settings, client: &RpcClient, engine_id: &str) -> An
             Some(version) => Answer::Ours(version.to_owned()),
             None => Answer::Silence,
         },
+        Err(CallError::Publish(_) | CallError::ReplyQueue(_)) => Answer::NotAsked,
         _ => Answer::Silence,
     }
 }
@@ -216,8 +269,8 @@ fn judge_one(engine: &Engine, now: NaiveDateTime, report: &mut Report) {
         (true, Answer::Silence) => report.problem(
             Area::Engines,
             format!("{name} reports in the service table and does not answer"),
-            "it is cut off from the broker, or stuck: it takes no work, and what it holds waits for it",
-            "look into its log; if it does not come back, restart it",
+            "it died just now, is cut off from the broker, or stuck: it takes no work, and what it holds waits for it",
+            "see whether its process is there, and look into its log; if it does not come back, restart it",
         ),
         (false, Answer::Silence) => report.warning(
             Area::Engines,
@@ -232,6 +285,16 @@ fn judge_one(engine: &Engine, now: NaiveDateTime, report: &mut Report) {
             "look into its log for the database; compare the clocks",
         ),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+impl Known {
+    pub fn of<const N: usize>(standings: [(&str, Standing); N]) -> Self {
+        Known {
+            standings: standings.map(|(id, standing)| (id.to_owned(), standing)).into(),
+            ..Known::default()
+        }
     }
 }
 

@@ -16,6 +16,8 @@ mod topology;
 
 pub use report::{Area, Finding, Report, Severity};
 
+use broker::Broker;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,6 +26,7 @@ use crate::cloud::{Cloud, CloudOptions};
 use crate::daemon::engine::open_bus;
 use crate::messaging::Bus;
 use crate::settings::{Reading, Settings};
+use crate::store::Store;
 
 /// How long a broker may take to answer a question; what takes longer is a finding of its own.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -41,45 +44,61 @@ pub async fn examine(reading: Reading, remove: bool) -> Report {
     if let Some(store) = &store {
         secrets::look(&settings, store, &mut report).await;
     }
-    let bus = broker::look(&settings, &mut report).await;
+    let mut broker = broker::look(&settings, &mut report).await;
     let cloud = cloud_of(&settings, &mut report);
-    if let Some(bus) = &bus {
-        topology::look(&settings, bus, cloud.as_ref(), &mut report).await;
+    if let Some(broker) = &mut broker {
+        topology::look(&settings, broker, cloud.as_ref(), &mut report).await;
     }
     if let Some(cloud) = &cloud {
         identity::look(&settings, cloud, &mut report).await;
     }
-    if let Some(store) = &store {
-        let known = engines::look(&settings, store, bus.as_ref(), &mut report).await;
-        stacks::look(&settings, store, &known, &mut report).await;
-        match &bus {
-            Some(bus) => queues::look(bus, &known, remove, &mut report).await,
-            None => left_out(
-                Area::Queues,
-                "which engines answer, and whose queues are left",
-                "broker",
-                &mut report,
-            ),
+    match &store {
+        Some(store) => {
+            look_at_engines(&settings, store, broker.as_ref(), remove, &mut report).await;
+            store.close().await;
         }
-        store.close().await;
-    } else {
-        left_out(
+        None => left_out(
             Area::Engines,
             "which engines live, which stacks are asleep, and whose queues are left",
-            "database",
+            "the database",
             &mut report,
-        );
+        ),
     }
-    if let Some(bus) = bus {
-        let _ = tokio::time::timeout(PATIENCE, bus.close()).await;
+    if let Some(broker) = broker {
+        let _ = tokio::time::timeout(PATIENCE, broker.bus.close()).await;
     }
     report
+}
+
+/// The engines, and what they hold and leave. Those whom nobody can ask are judged by nothing that only they could say.
+async fn look_at_engines(
+    settings: &Settings,
+    store: &Store,
+    broker: Option<&Broker>,
+    remove: bool,
+    report: &mut Report,
+) {
+    let askable = broker.filter(|broker| broker.may_ask_engines());
+    let lacking = match broker {
+        Some(_) => "all permissions on the broker",
+        None => "the broker",
+    };
+    let bus = askable.map(|broker| &broker.bus);
+    if bus.is_none() {
+        left_out(Area::Engines, "which engines answer", lacking, report);
+    }
+    let mut known = engines::look(settings, store, bus, report).await;
+    stacks::look(settings, store, bus, &mut known, report).await;
+    match bus {
+        Some(bus) => queues::look(bus, &known, remove, report).await,
+        None => left_out(Area::Queues, "whose queues are left", lacking, report),
+    }
 }
 
 fn left_out(area: Area, what: &str, without: &str, report: &mut Report) {
     report.unseen(
         area,
-        format!("{what}: without the {without} nobody can tell"),
+        format!("{what}: without {without} nobody can tell"),
         "more may be wrong than is told here",
         "put right what is said of it, and look again",
     );

@@ -1,10 +1,13 @@
 //! Stacks in progress with which nobody seems to go on.
 
+use std::collections::BTreeSet;
+
 use chrono::{NaiveDateTime, TimeDelta};
 
-use super::engines::Known;
+use super::engines::{Known, Standing};
 use super::report::{Area, Report};
 use crate::exception::chain;
+use crate::messaging::Bus;
 use crate::settings::Settings;
 use crate::store::{StackInProgress, Store};
 
@@ -18,8 +21,12 @@ const NAMED: usize = 10;
 /// How a stack in progress stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Condition {
-    /// An engine that lives holds some of its resources.
+    /// An engine that answers holds some of its resources.
     Busy,
+    /// Whoever holds its resources could not be asked.
+    Unseen,
+    /// Engines that have reported not long ago, and do not answer, hold its resources.
+    HeldByTheSilent,
     /// Nobody holds anything, and something was heard not long ago: messages are on their way, or lost.
     Between,
     /// Engines that are gone hold its resources.
@@ -30,7 +37,7 @@ enum Condition {
     Overdue,
 }
 
-pub async fn look(settings: &Settings, store: &Store, known: &Known, report: &mut Report) {
+pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, known: &mut Known, report: &mut Report) {
     let stacks = match store.stacks_under_way().await {
         Ok(stacks) => stacks,
         Err(error) => {
@@ -43,7 +50,16 @@ pub async fn look(settings: &Settings, store: &Store, known: &Known, report: &mu
             return;
         }
     };
-    let now = store.clock().utc_now();
+    let holders: Vec<&str> = stacks
+        .iter()
+        .flat_map(|stack| &stack.holders)
+        .map(String::as_str)
+        .collect();
+    known.ask_also(settings, bus, &holders).await;
+    tell(&stacks, settings, known, store.clock().utc_now(), report);
+}
+
+fn tell(stacks: &[StackInProgress], settings: &Settings, known: &Known, now: NaiveDateTime, report: &mut Report) {
     let time = TimeDelta::from_std(settings.engine.stack_action_timeout).unwrap_or(TimeDelta::MAX);
     let of = |condition: Condition| -> Vec<&StackInProgress> {
         let stacks = stacks.iter();
@@ -61,6 +77,33 @@ pub async fn look(settings: &Settings, store: &Store, known: &Known, report: &mu
     report.fine(Area::Stacks, what);
     const INSPECT: &str = "`heat-engine-rs inspect STACK` shows what it waits for; a heat-engine-rs that runs finds and \
                            mends it by itself within minutes";
+    let silent = of(Condition::HeldByTheSilent);
+    if let Some(list) = list(&silent) {
+        let engines: BTreeSet<&str> = silent
+            .iter()
+            .flat_map(|stack| &stack.holders)
+            .filter(|holder| known.standing(holder) == Standing::Silent)
+            .map(String::as_str)
+            .collect();
+        let engines: Vec<&str> = engines.into_iter().collect();
+        report.warning(
+            Area::Stacks,
+            format!(
+                "held by {}, which reports and does not answer: {list}",
+                engines.join(", ")
+            ),
+            "if it is gone nobody goes on until its report is overdue; if it is stuck, until it is restarted",
+            "see what is said of the engine",
+        );
+    }
+    if let Some(list) = list(&of(Condition::Unseen)) {
+        report.unseen(
+            Area::Stacks,
+            format!("whether those work who hold them, and could not be asked: {list}"),
+            "what a dead engine holds stands still until another one notices",
+            "put right what is said of the broker, and look again",
+        );
+    }
     if let Some(list) = list(&of(Condition::HeldByTheDead)) {
         let why = "nobody goes on with what an engine held that is gone, until somebody notices";
         report.problem(
@@ -93,9 +136,13 @@ fn judge(stack: &StackInProgress, known: &Known, now: NaiveDateTime, time: TimeD
         .since
         .and_then(|since| since.checked_add_signed(time))
         .is_some_and(|end| end + TimeDelta::minutes(1) < now);
-    let lives = |holder: &String| known.living.contains(holder);
-    if stack.holders.iter().any(lives) {
+    let is_held_by_one_who = |standing| stack.holders.iter().any(|holder| known.standing(holder) == standing);
+    if is_held_by_one_who(Standing::Answers) {
         Condition::Busy
+    } else if is_held_by_one_who(Standing::Unasked) {
+        Condition::Unseen
+    } else if is_held_by_one_who(Standing::Silent) {
+        Condition::HeldByTheSilent
     } else if !stack.holders.is_empty() {
         Condition::HeldByTheDead
     } else if is_over {
@@ -143,10 +190,11 @@ mod tests {
             last_event: Some(at(last_event)),
             holders: holders.iter().map(|holder| (*holder).to_owned()).collect(),
         };
-        let known = Known {
-            living: ["alive".to_owned()].into(),
-            ..Known::default()
-        };
+        let known = Known::of([
+            ("alive", Standing::Answers),
+            ("silent", Standing::Silent),
+            ("dead", Standing::Gone),
+        ]);
         judge(&stack, &known, at(130), TimeDelta::minutes(60))
     }
 
@@ -155,6 +203,8 @@ mod tests {
         assert_eq!(condition(100, &["alive"]), Condition::Busy);
         assert_eq!(condition(100, &["alive", "dead"]), Condition::Busy);
         assert_eq!(condition(128, &["dead"]), Condition::HeldByTheDead);
+        assert_eq!(condition(100, &["silent", "dead"]), Condition::HeldByTheSilent);
+        assert_eq!(condition(100, &["silent", "not asked"]), Condition::Unseen);
         assert_eq!(condition(128, &[]), Condition::Between);
         assert_eq!(condition(120, &[]), Condition::Quiet);
     }

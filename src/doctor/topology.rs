@@ -8,11 +8,12 @@ use std::collections::BTreeSet;
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
 
+use super::broker::{self, Broker};
 use super::report::{Area, Report};
 use crate::cloud::{BrokerManagement, Cloud, CloudError};
 use crate::exception::chain;
 use crate::messaging::{
-    BrokerLogin, Bus, ExchangeDeclaration, ExchangeKind, ExpectedQueue, Fit, Options, PublishError,
+    BrokerLogin, Bus, ExchangeDeclaration, ExchangeKind, ExpectedQueue, Fit, Options, Permission, PublishError,
 };
 use crate::rpc::listener::LISTENER_TOPIC;
 use crate::rpc::{contract, worker};
@@ -34,8 +35,8 @@ const LOSSY_POLICIES: [&str; 7] = [
 const SAME_OPTIONS: &str = "give all engines and heat-api the same amqp_durable_queues, rabbit_quorum_queue and their \
                             like; to change them stop all, delete the queues, start again";
 
-pub async fn look(settings: &Settings, bus: &Bus, cloud: Option<&Cloud>, report: &mut Report) {
-    let queues = match compare(settings, bus, report).await {
+pub async fn look(settings: &Settings, broker: &mut Broker, cloud: Option<&Cloud>, report: &mut Report) {
+    let queues = match compare(settings, broker, report).await {
         Ok(queues) => queues,
         Err(error) => {
             return report.problem(
@@ -72,7 +73,7 @@ pub async fn look(settings: &Settings, bus: &Bus, cloud: Option<&Cloud>, report:
                 Area::Broker,
                 format!("the management API answers at {}", management.url()),
             );
-            judge_listed(bus, &queues, &listed, report);
+            judge_listed(&broker.bus, &queues, &listed, report);
         }
         Err(error) => report.warning(
             Area::Broker,
@@ -92,14 +93,17 @@ fn told(error: &CloudError) -> String {
 }
 
 /// Compares what AMQP can; the queues that are there.
-async fn compare(settings: &Settings, bus: &Bus, report: &mut Report) -> Result<Vec<String>, PublishError> {
-    let mut alike = Vec::new();
+async fn compare(settings: &Settings, broker: &mut Broker, report: &mut Report) -> Result<Vec<String>, PublishError> {
+    let bus = &broker.bus;
+    let (mut alike, mut hidden) = (Vec::new(), Vec::new());
     let mut lacks_control_exchange = false;
     for exchange in bus.expected_exchanges(&TOPICS) {
         match bus.examine_exchange(&exchange).await? {
             Fit::Fits => alike.push(format!("{} ({} exchange)", exchange.name, exchange.kind)),
             Fit::Missing => lacks_control_exchange |= exchange.kind == ExchangeKind::Topic,
             Fit::Differs(reason) => judge_exchange(&exchange, &reason, report),
+            Fit::Refused(reason) => hidden.push((format!("{} ({} exchange)", exchange.name, exchange.kind), reason)),
+            Fit::Unanswered(reason) => tell_unanswered(&format!("exchange {}", exchange.name), &reason, report),
         }
     }
     let mut present = Vec::new();
@@ -108,6 +112,8 @@ async fn compare(settings: &Settings, bus: &Bus, report: &mut Report) -> Result<
             Fit::Fits => alike.push(name.clone()),
             Fit::Missing => continue,
             Fit::Differs(reason) => judge_queue(&bus.expected_queue(&name), use_of_it, &reason, report),
+            Fit::Refused(reason) => hidden.push((name.clone(), reason)),
+            Fit::Unanswered(reason) => tell_unanswered(&format!("queue {name}"), &reason, report),
         }
         present.push(name);
     }
@@ -117,6 +123,7 @@ async fn compare(settings: &Settings, bus: &Bus, report: &mut Report) -> Result<
             format!("as this engine would make them: {}", alike.join(", ")),
         );
     }
+    tell_hidden(&hidden, broker, report);
     if lacks_control_exchange && !present.is_empty() {
         report.problem(
             Area::Broker,
@@ -131,6 +138,37 @@ async fn compare(settings: &Settings, bus: &Bus, report: &mut Report) -> Result<
         );
     }
     Ok(present)
+}
+
+fn tell_unanswered(what: &str, reason: &str, report: &mut Report) {
+    report.problem(
+        Area::Broker,
+        format!("the broker does not tell how {what} was made: {reason}"),
+        "an engine that starts may get the same answer",
+        "look into the log of the broker",
+    );
+}
+
+/// What the user may not declare, each with the broker's words.
+fn tell_hidden(hidden: &[(String, String)], broker: &mut Broker, report: &mut Report) {
+    let Some((_, reason)) = hidden.first() else {
+        return;
+    };
+    // Permissions are patterns of names: the queue on which they were tried may be allowed, and these not.
+    if !broker.refused.contains(&Permission::Configure) {
+        broker.refused.push(Permission::Configure);
+        broker::tell_refusal(Permission::Configure, reason, report);
+    }
+    report.unseen(
+        Area::Broker,
+        format!(
+            "whether these are as this engine would make them: {}; the broker compares for those alone who may configure \
+             them",
+            join(hidden.iter().map(|(name, _)| name.as_str()))
+        ),
+        "what was made with other options cannot be used, and goes unnoticed",
+        "give the user the permission that is named above, and look again",
+    );
 }
 
 /// What a queue is there for.

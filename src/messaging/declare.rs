@@ -9,8 +9,10 @@ use lapin::types::{AMQPValue, FieldTable, ShortString};
 use super::connection::Live;
 use super::topology::{Argument, ExchangeDeclaration, ExchangeKind, QueueDeclaration};
 
-const NOT_FOUND: u16 = 404;
-const PRECONDITION_FAILED: u16 = 406;
+pub(super) const ACCESS_REFUSED: u16 = 403;
+pub(super) const NOT_FOUND: u16 = 404;
+pub(super) const RESOURCE_LOCKED: u16 = 405;
+pub(super) const PRECONDITION_FAILED: u16 = 406;
 
 /// Why the broker did not take a declaration.
 #[derive(Debug, thiserror::Error)]
@@ -207,7 +209,7 @@ pub(super) fn table(arguments: &[(&'static str, Argument)]) -> FieldTable {
     table
 }
 
-fn reply_code(error: &lapin::Error) -> Option<u16> {
+pub(super) fn reply_code(error: &lapin::Error) -> Option<u16> {
     match error.kind() {
         ErrorKind::ProtocolError(error) => Some(error.get_id()),
         _ => None,

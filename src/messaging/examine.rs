@@ -15,7 +15,10 @@ use tokio::time::Instant;
 
 use super::bus::Bus;
 use super::connection::Live;
-use super::declare::{DeclareError, exchange_exists, queue_state, short, try_exchange, try_queue};
+use super::declare::{
+    ACCESS_REFUSED, DeclareError, NOT_FOUND, PRECONDITION_FAILED, RESOURCE_LOCKED, exchange_exists, queue_state,
+    reply_code, short, try_exchange, try_queue,
+};
 use super::dial::{Dialer, reason_of};
 use super::error::{PublishError, SetupError};
 use super::options::Options;
@@ -57,6 +60,10 @@ pub enum Fit {
     Fits,
     /// The broker's words for what is otherwise.
     Differs(String),
+    /// It is there, and the user may not declare it: nobody can tell how it was made.
+    Refused(String),
+    /// It is there, and something else kept the broker from telling.
+    Unanswered(String),
 }
 
 /// A queue of a topic as the options want it.
@@ -141,7 +148,7 @@ impl Bus {
         match live.answered(exchange_exists(&live, &exchange.name)).await {
             Ok(false) => return Ok(Fit::Missing),
             Ok(true) => {}
-            Err(error) => return Ok(Fit::Differs(told(error))),
+            Err(error) => return Ok(fit(Err(error))),
         }
         Ok(fit(live.answered(try_exchange(&live, exchange)).await))
     }
@@ -152,7 +159,7 @@ impl Bus {
         match live.answered(queue_state(&live, name)).await {
             Ok(None) => return Ok(Fit::Missing),
             Ok(Some(_)) => {}
-            Err(error) => return Ok(Fit::Differs(told(error))),
+            Err(error) => return Ok(fit(Err(error))),
         }
         let queue = QueueDeclaration {
             exchange: None,
@@ -161,19 +168,20 @@ impl Bus {
         Ok(fit(live.answered(try_queue(&live, &queue)).await))
     }
 
-    /// What the broker does not allow, tried on a queue that goes again.
+    /// What the broker does not allow, tried on a queue that goes again. It is called as queues for replies are: whoever may
+    /// use it may ask the engines.
     pub async fn examine_permissions(&self) -> Result<Vec<(Permission, String)>, PublishError> {
         let live = self.live_to_examine().await?;
-        let name = format!("heat_engine_rs_doctor_{}", hex_id(&self.shared.clock));
+        let name = format!("reply_doctor_{}", hex_id(&self.shared.clock));
         let mut refusals = Vec::new();
         for permission in [Permission::Configure, Permission::Write, Permission::Read] {
             // A refusal closes the channel.
             let trying = async { try_permission(&live.channel().await?, permission, &name).await };
-            if let Err(error) = live.answered(trying).await {
-                refusals.push((permission, told(error)));
-                if permission == Permission::Configure {
-                    break;
-                }
+            match live.answered(trying).await {
+                // Permissions are looked at first: without the queue, which could not be made, the others are told all the same.
+                Err(error) if has_code(&error, &[NOT_FOUND]) && !refusals.is_empty() => {}
+                Err(error) => refusals.push((permission, told(error))),
+                Ok(()) => {}
             }
         }
         let tidying = async {
@@ -214,10 +222,21 @@ async fn try_permission(channel: &Channel, permission: Permission, name: &str) -
     Ok(())
 }
 
+/// Only some of the broker's codes say that a thing is otherwise.
 fn fit(declared: Result<(), DeclareError>) -> Fit {
     match declared {
         Ok(()) => Fit::Fits,
-        Err(error) => Fit::Differs(told(error)),
+        // Exclusive to the connection that made it.
+        Err(error) if has_code(&error, &[PRECONDITION_FAILED, RESOURCE_LOCKED]) => Fit::Differs(told(error)),
+        Err(error) if has_code(&error, &[ACCESS_REFUSED]) => Fit::Refused(told(error)),
+        Err(error) => Fit::Unanswered(told(error)),
+    }
+}
+
+fn has_code(error: &DeclareError, codes: &[u16]) -> bool {
+    match error {
+        DeclareError::Broker(error) => reply_code(error).is_some_and(|code| codes.contains(&code)),
+        DeclareError::NameTooLong => false,
     }
 }
 
