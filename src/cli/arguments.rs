@@ -4,7 +4,8 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, ArgMatches, Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{ArgAction, ArgMatches, CommandFactory, Parser, Subcommand};
 
 use super::doctor::DoctorArguments;
 use super::inspect::InspectArguments;
@@ -150,7 +151,32 @@ pub enum Verb {
     Template(TemplateArguments),
 }
 
+impl Verb {
+    fn name(&self) -> &'static str {
+        match self {
+            Verb::Doctor(_) => "doctor",
+            Verb::Inspect(_) => "inspect",
+            Verb::Template(_) => "template",
+        }
+    }
+}
+
 impl Arguments {
+    /// One run does one thing: whoever asks for two is not to get one of them unawares.
+    pub fn contradiction(&self) -> Option<clap::Error> {
+        let asked = [
+            self.once.once.is_some().then_some("--once"),
+            self.check_config.then_some("--check-config"),
+            self.verb.as_ref().map(Verb::name),
+        ];
+        let asked: Vec<&str> = asked.into_iter().flatten().collect();
+        let [first, second, ..] = asked[..] else {
+            return None;
+        };
+        let message = format!("{first} cannot be used with {second}");
+        Some(Self::command().error(ErrorKind::ArgumentConflict, message))
+    }
+
     /// Where the settings come from, in the order of the command line (which `matches` knows).
     pub fn sources(&self, matches: &ArgMatches) -> SettingsSources {
         let mut files = Vec::new();
@@ -240,7 +266,7 @@ fn environment() -> std::collections::BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, FromArgMatches};
+    use clap::FromArgMatches;
 
     use super::*;
 
@@ -256,6 +282,27 @@ mod tests {
     #[test]
     fn the_command_is_sound() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn one_run_does_one_thing() {
+        let contradicts = |line: &str| {
+            let matches = Arguments::command().get_matches_from(format!("x {line}").split(' '));
+            let arguments = Arguments::from_arg_matches(&matches).expect("a sound command line");
+            arguments.contradiction().map(|error| error.kind())
+        };
+        for line in [
+            "--once s/r --check-config",
+            "--once s/r inspect s",
+            "--once s/r --dry-run doctor",
+            "--check-config doctor",
+            "--once s/r template validate f",
+        ] {
+            assert_eq!(contradicts(line), Some(ErrorKind::ArgumentConflict), "{line}");
+        }
+        for line in ["--once s/r --dry-run", "--check-config", "--debug inspect s", "doctor"] {
+            assert_eq!(contradicts(line), None, "{line}");
+        }
     }
 
     #[test]

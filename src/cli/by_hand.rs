@@ -2,12 +2,19 @@
 //! are not in the way of anybody.
 
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
+
+use anyhow::Context as _;
 
 use tracing::level_filters::LevelFilter;
 
 use super::{UNUSABLE, complain, complain_of_all};
+use crate::daemon::engine::{self, EngineError};
+use crate::journal::Journal;
+use crate::messaging::{Bus, Options, try_brokers};
 use crate::settings::{Settings, SettingsSources};
-use crate::store::{Stack, Store};
+use crate::stack::services::Services;
+use crate::store::{DatabaseOptions, Stack, Store};
 
 /// Reads the settings and runs `work`, whose result is the exit code. `verbose`: what an engine logs is shown, too.
 pub fn run<F>(sources: &SettingsSources, verbose: bool, work: impl FnOnce(Settings) -> F) -> u8
@@ -15,11 +22,13 @@ where
     F: Future<Output = u8>,
 {
     // Not all that a daemon looks at: whoever runs this may not be allowed to write its log, and need not.
-    let reading = Settings::read_for_engine(sources);
+    let mut reading = Settings::read_for_engine(sources);
     if !reading.problems.is_empty() {
         complain_of_all(reading.problems);
         return UNUSABLE;
     }
+    // An engine waits for its database; a person wants to be told that it is away.
+    reading.settings.database.max_retries = 0;
     log_to_stderr(verbose);
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(work(reading.settings)),
@@ -43,6 +52,34 @@ fn log_to_stderr(verbose: bool) {
         .try_init();
     // Somebody has set up logging before: then it is there.
     drop(started);
+}
+
+/// What an engine connects, with the address in the error if the database is away.
+pub async fn connect(settings: Arc<Settings>, bus: Option<&Bus>, journal: Journal) -> anyhow::Result<Services> {
+    let address = DatabaseOptions::from_settings(&settings.database).and_then(|options| options.address());
+    engine::connect(settings, bus, journal)
+        .await
+        .map_err(|error| match (error, address) {
+            (EngineError::Store(error), Some(address)) => {
+                anyhow::Error::new(error).context(format!("the database at {address} cannot be used"))
+            }
+            (error, _) => error.into(),
+        })
+}
+
+/// A bus to a broker that is there. An engine waits for one.
+pub async fn reach_broker(settings: &Settings) -> anyhow::Result<Bus> {
+    let tried = try_brokers(Options::new(&settings.messaging))
+        .await
+        .context("the message bus cannot be used")?;
+    if tried.iter().all(|(_, outcome)| outcome.is_err()) {
+        let reasons: Vec<String> = tried
+            .into_iter()
+            .filter_map(|(address, outcome)| Some(format!("{address}: {}", outcome.err()?)))
+            .collect();
+        anyhow::bail!("no broker can be used: {}", reasons.join(", "));
+    }
+    Ok(engine::open_bus(settings)?)
 }
 
 /// Writes to stdout. False when whoever reads has gone (`| head`).

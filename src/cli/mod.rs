@@ -34,6 +34,9 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => error.exit(),
     };
+    if let Some(contradiction) = arguments.contradiction() {
+        contradiction.exit();
+    }
     let sources = arguments.sources(&matches);
     let code = match &arguments.verb {
         Some(Verb::Doctor(what)) => doctor::main(&sources, what),

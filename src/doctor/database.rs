@@ -1,5 +1,7 @@
 //! Reaches the database, compares its schema, tries what the user may do.
 
+use std::collections::BTreeMap;
+
 use super::report::{Area, Report};
 use crate::clock::Clock;
 use crate::exception::chain;
@@ -198,10 +200,11 @@ async fn compare_schema(expected: &Schema, store: &Store, report: &mut Report) -
 }
 
 async fn try_privileges(tables: &[Table], store: &Store, report: &mut Report) -> Result<(), StoreError> {
-    let mut refused = Vec::new();
-    for table in tables.iter().filter(|table| table.name != OF_ALEMBIC) {
+    let tables: Vec<&Table> = tables.iter().filter(|table| table.name != OF_ALEMBIC).collect();
+    let mut refused: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for table in &tables {
         for refusal in store.refusals(table).await? {
-            refused.push(format!("{} on {}", refusal.privilege, refusal.table));
+            refused.entry(refusal.privilege).or_default().push(refusal.table);
         }
     }
     if refused.is_empty() {
@@ -209,12 +212,21 @@ async fn try_privileges(tables: &[Table], store: &Store, report: &mut Report) ->
     } else {
         report.problem(
             Area::Database,
-            format!("the user may not {}", refused.join(", ")),
+            format!("the user may not {}", by_privilege(&refused, tables.len())),
             "statements of the engine fail, and with them stacks",
             GRANT,
         );
     }
     Ok(())
+}
+
+/// `DELETE on event, stack; SELECT on all 16 tables`.
+fn by_privilege(refused: &BTreeMap<&str, Vec<String>>, number_of_tables: usize) -> String {
+    let of_each = refused.iter().map(|(privilege, tables)| match tables.len() {
+        all if all == number_of_tables => format!("{privilege} on all {all} tables"),
+        _ => format!("{privilege} on {}", tables.join(", ")),
+    });
+    of_each.collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]
@@ -239,6 +251,14 @@ mod tests {
         let settings = Settings::read(&SettingsSources::default()).settings;
         judge_server(&settings.database, facts, apart, &mut report);
         report.severity()
+    }
+
+    #[test]
+    fn what_is_refused_is_told_by_privilege() {
+        let tables = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let refused = BTreeMap::from([("SELECT", tables(&["event", "stack"])), ("DELETE", tables(&["event"]))]);
+        assert_eq!(by_privilege(&refused, 2), "DELETE on event; SELECT on all 2 tables");
+        assert_eq!(by_privilege(&refused, 3), "DELETE on event; SELECT on event, stack");
     }
 
     #[test]

@@ -16,6 +16,18 @@ pub async fn look(settings: &Settings, cloud: &Cloud, report: &mut Report) {
     };
     match cloud.greet(&keystone_url).await {
         Ok(version) => report.fine(Area::Identity, format!("Keystone {version} answers at {keystone_url}")),
+        Err(CloudError::Http(error)) if error.status >= 500 => {
+            report.problem(
+                Area::Identity,
+                format!(
+                    "Keystone at {keystone_url} answers with HTTP {}: {}",
+                    error.status, error.message
+                ),
+                "no stack can be created, and none that needs a service can change",
+                KEYSTONE_FAILS,
+            );
+            return;
+        }
         Err(error) => {
             report.problem(
                 Area::Identity,
@@ -47,7 +59,7 @@ async fn look_at_trustee(settings: &Settings, cloud: &Cloud, keystone_url: &str,
             ),
             "owners of stacks delegate to this user: without it no stack can be created, and none that needs a service \
              can change",
-            "correct username, password and domain in [trustee]",
+            remedy(&error, "correct username, password and domain in [trustee]"),
         ),
     }
 }
@@ -76,8 +88,11 @@ async fn look_at_stack_domain(settings: &Settings, cloud: &Cloud, keystone_url: 
                 Area::Identity,
                 format!("{admin} cannot log in to the domain of stack users: {}", told(&error)),
                 "wait conditions, software deployments and auto-scaling need users there",
-                "run `heat-keystone-setup-domain`, or correct stack_user_domain_id or _name, stack_domain_admin and \
-                 stack_domain_admin_password in [DEFAULT]",
+                remedy(
+                    &error,
+                    "run `heat-keystone-setup-domain`, or correct stack_user_domain_id or _name, stack_domain_admin and \
+                     stack_domain_admin_password in [DEFAULT]",
+                ),
             );
             return;
         }
@@ -123,6 +138,23 @@ fn judge_roles(admin: &str, roles: &[String], report: &mut Report) {
     );
 }
 
+const KEYSTONE_FAILS: &str = "Keystone itself fails: look into its log";
+
+/// Credentials are to be corrected where Keystone has looked at them, or where they are incomplete.
+fn remedy<'a>(error: &CloudError, of_credentials: &'a str) -> &'a str {
+    match error {
+        CloudError::Http(error) if matches!(error.status, 401 | 403) => of_credentials,
+        CloudError::Http(error) if error.status >= 500 => KEYSTONE_FAILS,
+        CloudError::Connect { .. } | CloudError::Timeout { .. } | CloudError::Tls { .. } => {
+            "see that Keystone can be reached from here, at each attempt"
+        }
+        CloudError::MissingCredential { .. }
+        | CloudError::AuthorizationFailure { .. }
+        | CloudError::Misconfigured(_) => of_credentials,
+        _ => "see what Keystone says, and look into its log",
+    }
+}
+
 fn told(error: &CloudError) -> String {
     match error {
         CloudError::Http(error) => error.message.clone(),
@@ -134,6 +166,22 @@ fn told(error: &CloudError) -> String {
 mod tests {
     use super::*;
     use crate::doctor::Severity;
+
+    #[test]
+    fn credentials_are_to_be_corrected_if_keystone_refuses_them() {
+        let remedy_of = |status| {
+            let error = crate::cloud::HttpError {
+                status,
+                message: String::new(),
+                request_id: None,
+                retry_after: None,
+            };
+            remedy(&CloudError::Http(error), "correct them")
+        };
+        assert_eq!((remedy_of(401), remedy_of(403)), ("correct them", "correct them"));
+        assert_eq!((remedy_of(500), remedy_of(503)), (KEYSTONE_FAILS, KEYSTONE_FAILS));
+        assert_ne!(remedy_of(404), "correct them");
+    }
 
     #[test]
     fn who_makes_users_is_an_administrator() {

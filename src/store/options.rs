@@ -95,6 +95,15 @@ impl DatabaseOptions {
         })
     }
 
+    /// Where the database is, as a person reads it; without what lets in. `None` if the connection string cannot be used.
+    pub fn address(&self) -> Option<String> {
+        let options = self.connect_options().ok()?;
+        Some(match options.get_socket() {
+            Some(socket) => socket.display().to_string(),
+            None => format!("{}:{}", options.get_host(), options.get_port()),
+        })
+    }
+
     fn parse(&self) -> Result<ConnectionString, ConnectionStringError> {
         let mut parsed = ConnectionString::parse(self.connection.expose_secret())?;
         parsed.query.extend(parse_query(&self.connection_parameters));
@@ -137,6 +146,18 @@ mod tests {
             of_a_password.contains("no port") && !of_a_password.contains("s3cret"),
             "{of_a_password}"
         );
+    }
+
+    #[test]
+    fn an_address_shows_no_secret() {
+        let address = |text: &str| DatabaseOptions::new(text).address();
+        assert_eq!(address("mysql://u:secret@h:1/x").as_deref(), Some("h:1"));
+        assert_eq!(address("mysql://u:secret@h/x").as_deref(), Some("h:3306"));
+        assert_eq!(
+            address("mysql://u@/x?unix_socket=/run/m.sock").as_deref(),
+            Some("/run/m.sock")
+        );
+        assert_eq!(address("heat"), None);
     }
 
     #[test]

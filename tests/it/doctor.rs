@@ -1,6 +1,7 @@
 //! `heat-engine-rs doctor`: each thing that can be wrong is told, with its reason and its remedy, and nothing else.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -280,42 +281,79 @@ fn a_role_that_nobody_made_is_found() {
     );
 }
 
-#[test]
-fn a_user_of_the_broker_who_may_not_do_everything_is_found() {
-    let lab = Lab::get();
-    let place = Place::new("allowed");
-    let (name, broker) = (&place.vhost.name, &lab.broker);
-    lab.management(
-        "PUT",
-        &format!("users/{name}"),
-        Some(&json!({"password": "p", "tags": ""}).to_string()),
-    );
-    let url = format!(
-        "[DEFAULT]\ntransport_url = rabbit://{name}:p@{}:{}/{name}\n",
-        broker.host, broker.port
-    );
-    let told = |configure: &str, write: &str, read: &str| {
+/// A user of the broker who may do only what is said.
+struct Restricted<'e> {
+    engine: &'e RunningEngine,
+}
+
+impl<'e> Restricted<'e> {
+    fn new(engine: &'e RunningEngine) -> Self {
+        let body = json!({"password": "p", "tags": ""}).to_string();
+        Lab::get().management("PUT", &format!("users/{}", engine.vhost.name), Some(&body));
+        Restricted { engine }
+    }
+
+    fn visit(&self, configure: &str, write: &str, read: &str) -> Visit {
+        let (lab, name) = (Lab::get(), &self.engine.vhost.name);
         let allowed = json!({"configure": configure, "write": write, "read": read});
         lab.management("PUT", &format!("permissions/{name}/{name}"), Some(&allowed.to_string()));
-        place.visit(&url, &[]).of("problem")
-    };
-    let cases = [
-        ("configure", told("^$", ".*", ".*")),
-        ("write", told(".*", "^$", ".*")),
-        ("read", told(".*", ".*", "^$")),
-    ];
-    lab.management("DELETE", &format!("users/{name}"), None);
-    for (lacking, problems) in cases {
-        let wanted = format!("broker: the user lacks the permission to {lacking}: ACCESS_REFUSED");
-        let of_broker: Vec<_> = problems
-            .iter()
-            .filter(|problem| problem.starts_with("broker:"))
-            .collect();
-        assert!(
-            of_broker.len() == 1 && of_broker[0].starts_with(&wanted),
-            "{wanted} in {problems:?}"
-        );
+        let (host, port) = (&lab.broker.host, lab.broker.port);
+        let url = format!("[DEFAULT]\ntransport_url = rabbit://{name}:p@{host}:{port}/{name}\n");
+        let configuration = lab.write_heat_conf(&self.engine.database, &self.engine.vhost, &url);
+        Visit::to(&configuration, &[])
     }
+}
+
+impl Drop for Restricted<'_> {
+    fn drop(&mut self) {
+        Lab::get().management("DELETE", &format!("users/{}", self.engine.vhost.name), None);
+    }
+}
+
+#[test]
+fn a_user_of_the_broker_who_may_not_do_everything_is_found_and_nobody_is_blamed_for_it() {
+    let engine = RunningEngine::start("allowed", "", &[]);
+    engine.database.sql(
+        "INSERT INTO raw_template (id, template) VALUES (1, '{}'); \
+         INSERT INTO stack (id, name, raw_template_id, action, status, tenant, convergence, disable_rollback, created_at) \
+         VALUES ('id-1', 'held', 1, 'CREATE', 'IN_PROGRESS', 'p', 1, 1, UTC_TIMESTAMP()); \
+         INSERT INTO resource (id, uuid, stack_id, name, root_stack_id, engine_id, current_template_id, created_at) \
+         SELECT 1, UUID(), 'id-1', 'r', 'id-1', engine_id, 1, UTC_TIMESTAMP() FROM service LIMIT 1",
+    );
+    let user = Restricted::new(&engine);
+    for (lacking, [configure, write, read]) in [
+        ("configure", ["^$", ".*", ".*"]),
+        ("write", [".*", "^$", ".*"]),
+        ("read", [".*", ".*", "^$"]),
+        ("read", [".*", ".*", "^engine"]),
+        // The queue on which permissions are tried is allowed, and what engines share is not.
+        ("configure", ["^reply_", ".*", ".*"]),
+    ] {
+        let visit = user.visit(configure, write, read);
+        let case = format!("{configure} {write} {read}: {:#}", visit.report);
+        let problems = visit.of("problem");
+        let wanted = format!("broker: the user lacks the permission to {lacking}: ACCESS_REFUSED");
+        assert!(problems.len() == 1 && problems[0].starts_with(&wanted), "{case}");
+        for wrong in ["other options", "stop all", "restart it", "no engine answers"] {
+            assert!(!visit.report.to_string().contains(wrong), "{wrong} in {case}");
+        }
+        for wanted in [
+            "engines: which engines answer: without all permissions on the broker nobody can tell",
+            "stacks: whether those work who hold them, and could not be asked: held (id-1, CREATE, project p)",
+            "queues: whose queues are left: without all permissions on the broker nobody can tell",
+        ] {
+            assert!(visit.has("unseen", wanted), "{wanted} in {case}");
+        }
+        let is_hidden = visit.has(
+            "unseen",
+            "broker: whether these are as this engine would make them: heat (topic exchange), ",
+        );
+        assert_eq!(is_hidden, lacking == "configure", "{case}");
+    }
+    let visit = user.visit("^$", "^$", "^$");
+    assert_eq!(visit.of("problem").len(), 3, "each of them: {}", visit.report);
+    let visit = user.visit(".*", ".*", ".*");
+    assert_eq!(visit.of("problem"), Vec::<String>::new());
 }
 
 #[test]
@@ -424,7 +462,7 @@ fn a_user_who_may_not_do_everything_is_found() {
     }
     // A table that the server hides from the user is not taken for one that is not there.
     let (problems, _) = told("stack_tag", "");
-    let refused = "SELECT on stack_tag, UPDATE on stack_tag, DELETE on stack_tag, INSERT on stack_tag";
+    let refused = "DELETE on stack_tag; INSERT on stack_tag; SELECT on stack_tag; UPDATE on stack_tag";
     assert_eq!(problems, [format!("database: the user may not {refused}")]);
     let (problems, visit) = told("alembic_version", "");
     assert_eq!(problems, Vec::<String>::new());
@@ -735,6 +773,108 @@ impl Drop for Impostor {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+impl Place {
+    /// A stack in progress, of which an engine holds a resource.
+    fn put_stack_held_by(&self, engine_id: &str) {
+        self.database.sql(&format!(
+            "INSERT INTO raw_template (id, template) VALUES (1, '{{}}'); \
+             INSERT INTO stack (id, name, raw_template_id, action, status, tenant, convergence, disable_rollback, created_at) \
+             VALUES ('id-1', 'held', 1, 'CREATE', 'IN_PROGRESS', 'p', 1, 1, UTC_TIMESTAMP()); \
+             INSERT INTO resource (id, uuid, stack_id, name, root_stack_id, engine_id, current_template_id, created_at) \
+             VALUES (1, UUID(), 'id-1', 'r', 'id-1', '{engine_id}', 1, UTC_TIMESTAMP())"
+        ));
+    }
+}
+
+#[test]
+fn a_holder_without_a_row_in_the_service_table_is_asked() {
+    let place = Place::new("byhand");
+    place.put_stack_held_by("by-hand");
+    let gone = "stacks: held by engines that are gone: held (id-1, CREATE, project p)";
+    let impostor = Impostor::start(&place, "by-hand");
+    let visit = place.visit("", &[]);
+    let busy = "stacks: 1 in progress, 1 of them being worked on";
+    assert!(
+        visit.has("fine", busy) && !visit.has("problem", gone),
+        "{}",
+        visit.report
+    );
+    drop(impostor);
+    let visit = place.visit("", &[]);
+    assert!(visit.has("problem", gone), "{}", visit.report);
+}
+
+#[test]
+fn a_holder_that_does_not_answer_just_now_is_not_taken_to_work() {
+    let place = Place::new("killed");
+    place.put_stack_held_by("killed");
+    place.database.sql(
+        "INSERT INTO service (id, engine_id, host, hostname, `binary`, topic, report_interval, created_at, updated_at) \
+         VALUES ('1', 'killed', 'h', 'h', 'heat-engine', 'engine', 60, UTC_TIMESTAMP(), UTC_TIMESTAMP())",
+    );
+    let visit = place.visit("", &[]);
+    let wanted = "stacks: held by killed, which reports and does not answer: held (id-1, CREATE, project p)";
+    assert!(visit.has("warning", wanted), "{}", visit.report);
+    assert!(
+        visit.has("fine", "stacks: 1 in progress, 0 of them being worked on"),
+        "{}",
+        visit.report
+    );
+}
+
+/// A Keystone that names its version and fails at everything else, for as long as the test runs.
+fn failing_keystone() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for connection in listener.incoming() {
+            let mut connection = BufReader::new(connection.expect("a connection"));
+            let (mut first, mut length) = (String::new(), 0);
+            connection.read_line(&mut first).expect("a request");
+            loop {
+                let mut line = String::new();
+                connection.read_line(&mut line).expect("a header");
+                if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = number.trim().parse().expect("a number");
+                }
+                if line.trim().is_empty() {
+                    break;
+                }
+            }
+            connection.read_exact(&mut vec![0; length]).expect("a body");
+            let (status, body) = match first.starts_with("GET /v3 ") || first.starts_with("GET /v3/ ") {
+                true => ("200 OK", json!({"version": {"id": "v3.14"}})),
+                false => (
+                    "500 Internal Server Error",
+                    json!({"error": {"code": 500, "message": "a table is full"}}),
+                ),
+            };
+            let body = body.to_string();
+            let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\n");
+            let answer = format!("{head}Content-Length: {}\r\n\r\n{body}", body.len());
+            // Whoever asked may have gone.
+            let _ = connection.get_mut().write_all(answer.as_bytes());
+        }
+    });
+    format!("http://{address}")
+}
+
+#[test]
+fn a_keystone_that_fails_is_not_a_wrong_password() {
+    let extra = format!("[clients_keystone]\nauth_uri = {}\n", failing_keystone());
+    let visit = Place::new("keystone500").visit(&extra, &[]);
+    assert!(
+        visit.has("problem", "identity: [trustee] heat cannot log in: "),
+        "{}",
+        visit.report
+    );
+    let report = visit.report.to_string();
+    assert!(
+        report.contains("Keystone itself fails") && !report.contains("correct username"),
+        "{report}"
+    );
 }
 
 #[test]

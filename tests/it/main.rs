@@ -27,4 +27,5 @@ mod schema;
 mod settings;
 mod store;
 mod template;
+mod tools;
 mod yaql;

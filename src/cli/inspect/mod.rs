@@ -19,7 +19,6 @@ use super::screen::Paint;
 use super::{DONE, FAILED, by_hand, complain};
 use crate::convergence::engine::Convergence;
 use crate::convergence::survey::{Phase, Survey};
-use crate::daemon::engine::connect;
 use crate::journal::{Journal, Mode};
 use crate::resource::state::{Action, Status};
 use crate::settings::{Settings, SettingsSources};
@@ -83,9 +82,13 @@ pub fn main(sources: &SettingsSources, verbose: bool, arguments: &InspectArgumen
     })
 }
 
-async fn inspect(settings: Settings, arguments: &InspectArguments) -> anyhow::Result<()> {
+/// Whoever looks on sees soon that there is nothing to be seen.
+const RETRIES_OF_A_QUESTION: i64 = 3;
+
+async fn inspect(mut settings: Settings, arguments: &InspectArguments) -> anyhow::Result<()> {
     let read_only = Journal::read_by(Mode::Rehearse, |_| {});
-    let services = connect(Arc::new(settings), None, read_only).await?;
+    settings.database.db_max_retries = RETRIES_OF_A_QUESTION;
+    let services = by_hand::connect(Arc::new(settings), None, read_only).await?;
     let engine = Convergence::new(services, CancellationToken::new(), CancellationToken::new());
     let result = show(&engine, arguments).await;
     engine.services.store.close().await;

@@ -29,7 +29,6 @@ use super::screen::Paint;
 use super::{UNUSABLE, by_hand, complain};
 use crate::convergence::engine::Convergence;
 use crate::convergence::witness::Watch;
-use crate::daemon::engine::{connect, open_bus};
 use crate::journal::{Journal, Mode};
 use crate::messaging::Bus;
 use crate::rpc::servers::Presence;
@@ -103,11 +102,11 @@ async fn once(settings: Settings, target: &str, arguments: &OnceArguments) -> an
     };
     let bus = match mode {
         Mode::Rehearse => None,
-        Mode::Act => Some(open_bus(&settings)?),
+        Mode::Act => Some(by_hand::reach_broker(&settings).await?),
     };
     let entries = account.clone();
     let journal = Journal::read_by(mode, move |entry| entries.enter(entry));
-    let services = connect(Arc::new(settings), bus.as_ref(), journal).await?;
+    let services = by_hand::connect(Arc::new(settings), bus.as_ref(), journal).await?;
     let ending = CancellationToken::new();
     let steps = account.clone();
     let watch = Watch::new(arguments.dry_run, move |step| steps.step(step));
