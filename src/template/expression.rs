@@ -37,6 +37,20 @@ impl Call {
         matches!(self.function, Function::GetAttribute(_))
     }
 
+    /// Whether its value is what it has found somewhere, as it stands there.
+    fn only_looks_up(&self) -> bool {
+        matches!(
+            self.function,
+            Function::GetParam
+                | Function::ParamRef
+                | Function::Ref
+                | Function::GetResource
+                | Function::GetAttribute(_)
+                | Function::GetFile
+                | Function::ResourceFacade { .. }
+        )
+    }
+
     pub(crate) fn has_constant_arguments(&self) -> bool {
         let mut is_constant = true;
         self.arguments.visit_calls(&mut |_| is_constant = false);
@@ -202,6 +216,28 @@ impl Expression {
                 visit(call);
                 call.arguments.visit_calls(visit);
             }
+        }
+    }
+
+    /// Shows the calls that compute a value, each with its place; those in the arguments of calls are parts of a value.
+    pub(crate) fn visit_computed<'e>(&'e self, place: &mut Vec<String>, visit: &mut dyn FnMut(&[String], &'e Self)) {
+        let mut below = |step: String, value: &'e Self| {
+            place.push(step);
+            value.visit_computed(place, visit);
+            place.pop();
+        };
+        match self {
+            Self::Scalar(_) | Self::Absent => {}
+            Self::List(items) => {
+                let steps = items.iter().enumerate();
+                steps.for_each(|(index, item)| below(index.to_string(), item));
+            }
+            Self::Map(entries) => entries.iter().for_each(|(key, value)| below(key.clone(), value)),
+            Self::Call(call) if matches!(call.function, Function::If { .. }) => {
+                call.arguments.visit_computed(place, visit);
+            }
+            Self::Call(call) if call.only_looks_up() => {}
+            Self::Call(_) => visit(place, self),
         }
     }
 

@@ -215,9 +215,11 @@ impl Account {
             },
             Step::Properties { before, after } => {
                 let changed = before.zip(*after).map(|(before, after)| changed(after, before));
-                let (before, after) = (before.map(values_of), after.map(values_of));
+                let (mut before, mut after) = (before.map(values_of), after.map(values_of));
                 let secrets = &mut self.book().secrets;
                 before.iter().chain(&after).for_each(|values| secrets.add_named(values));
+                let both = before.iter_mut().chain(&mut after);
+                both.for_each(|values| secrets.hide_places(values));
                 What::Properties {
                     before,
                     after,

@@ -8,6 +8,7 @@
 //! ([`crate::journal`]); it has no connection to the broker at all.
 
 mod account;
+mod derived;
 mod json;
 mod secrets;
 mod sql;

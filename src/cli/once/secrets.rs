@@ -1,7 +1,8 @@
 //! What must not be seen on a screen, or in a file that goes round.
 //!
 //! By value: hidden parameters, what resources keep encrypted, what lets the caller in; wherever such a value turns up, in
-//! a property, in what a predecessor told, in a statement, it is `***`. By name: what is called a password is one.
+//! a property, in what a predecessor told, in a statement, it is `***`. By name: what is called a password is one. By descent:
+//! what a function makes of one ([`super::derived`]).
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -18,6 +19,51 @@ const SHORTEST_PART: usize = 4;
 pub struct Secrets {
     /// The longest first, since one may be a part of another.
     values: Vec<String>,
+    /// Where the checked resource has what is made of secrets.
+    places: Vec<Derived>,
+}
+
+/// A place of a resource's properties whose value a function makes of a secret.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    /// Names and indexes, from the outside to the inside.
+    pub place: Vec<String>,
+    /// What the function has read beside the secret: that is none, wherever it ends up.
+    pub plain: Vec<String>,
+}
+
+impl Derived {
+    pub fn find_in<'v>(&self, properties: &'v Map<String, Value>) -> Option<&'v Value> {
+        let (name, rest) = self.place.split_first()?;
+        rest.iter().try_fold(properties.get(name)?, |value, step| match value {
+            Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+            value => value.get(step),
+        })
+    }
+
+    fn find_in_mut<'v>(&self, properties: &'v mut Map<String, Value>) -> Option<&'v mut Value> {
+        let (name, rest) = self.place.split_first()?;
+        let outermost = properties.get_mut(name)?;
+        rest.iter().try_fold(outermost, |value, step| match value {
+            Value::Array(items) => items.get_mut(step.parse::<usize>().ok()?),
+            value => value.get_mut(step),
+        })
+    }
+
+    /// Even what is too short to be looked for everywhere.
+    fn hide_leaves(&self, value: &mut Value) {
+        match value {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.hide_leaves(item)),
+            Value::Object(entries) => entries.values_mut().for_each(|entry| self.hide_leaves(entry)),
+            Value::Null => {}
+            leaf => {
+                let is_secret = leaf_texts(leaf).iter().all(|text| !is_plain(text, &self.plain));
+                if is_secret {
+                    *leaf = Value::from(MASKED);
+                }
+            }
+        }
+    }
 }
 
 impl Secrets {
@@ -55,6 +101,36 @@ impl Secrets {
                 self.add_leaves(&value);
             }
         }
+    }
+
+    pub fn count(&self) -> usize {
+        self.values.len()
+    }
+
+    pub fn set_places(&mut self, places: Vec<Derived>) {
+        self.places = places;
+    }
+
+    /// What a function has made of a secret. What is short, or was plain before, is no secret in other places.
+    pub fn add_made(&mut self, value: &Value, plain: &[String]) {
+        for text in leaf_texts(value) {
+            if text.len() >= SHORTEST_PART && !is_plain(&text, plain) {
+                self.add(&text);
+            }
+        }
+    }
+
+    /// Hides what is made of secrets in the checked resource's properties. As the type reads them they may be other values
+    /// than the template gives: those are secrets, too.
+    pub fn hide_places(&mut self, properties: &mut Map<String, Value>) {
+        let places = std::mem::take(&mut self.places);
+        for derived in &places {
+            if let Some(value) = derived.find_in_mut(properties) {
+                self.add_made(value, &derived.plain);
+                derived.hide_leaves(value);
+            }
+        }
+        self.places = places;
     }
 
     pub fn add_context(&mut self, context: &RequestContext) {
@@ -124,6 +200,30 @@ impl Secrets {
     }
 }
 
+/// All texts in a value, and numbers, and the names in maps.
+pub fn leaf_texts(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => Some(text.clone()).filter(|text| !text.is_empty()).into_iter().collect(),
+        Value::Number(number) => vec![number.to_string()],
+        Value::Array(items) => items.iter().flat_map(leaf_texts).collect(),
+        Value::Object(entries) => {
+            let texts = entries.iter();
+            texts
+                .flat_map(|(name, value)| [vec![name.clone()], leaf_texts(value)].concat())
+                .collect()
+        }
+        Value::Null | Value::Bool(_) => Vec::new(),
+    }
+}
+
+/// A short text is found in many where nobody has put it.
+fn is_plain(text: &str, plain: &[String]) -> bool {
+    plain.iter().any(|plain| match text.len() < SHORTEST_PART {
+        true => plain == text,
+        false => plain.contains(text),
+    })
+}
+
 /// As it is, and as it stands in JSON (Python's, and others') and in a URL.
 fn forms(value: &str) -> Vec<String> {
     let quoted = [dumps(&Value::from(value)), Value::from(value).to_string()];
@@ -179,5 +279,21 @@ mod tests {
         let properties = json!({"password": "hunter2", "users": [{"auth_token": "abcdef"}], "name": "shown"});
         secrets.add_named(properties.as_object().unwrap());
         assert_eq!(secrets.hide_in("hunter2, abcdef, shown"), "***, ***, shown");
+    }
+
+    #[test]
+    fn what_is_made_of_a_secret_is_one_and_what_stands_beside_it_is_not() {
+        let mut secrets = Secrets::default();
+        let plain = vec!["the word beside".to_owned(), "7".to_owned()];
+        secrets.add_made(&json!({"word": ["HUSH-HUSH", "beside", "ab", 7, 12345]}), &plain);
+        assert_eq!(secrets.hide_in("HUSH-HUSH beside ab 12345"), "*** beside ab ***");
+        secrets.set_places(vec![Derived {
+            place: vec!["list".to_owned(), "1".to_owned(), "of".to_owned()],
+            plain,
+        }]);
+        let mut properties = json!({"list": ["ab", {"of": ["ab", 7, 8, "beside", true, null], "too": "ab"}]});
+        secrets.hide_places(properties.as_object_mut().unwrap());
+        let hidden = json!({"list": ["ab", {"of": ["***", 7, "***", "beside", "***", null], "too": "ab"}]});
+        assert_eq!(properties, hidden);
     }
 }

@@ -8,6 +8,7 @@ use chrono::{DateTime, NaiveDateTime};
 use serde_json::{Map, Value};
 
 use super::account::{Account, Closing, Opening, Predecessor, Row, Verdict};
+use super::derived::{Kept, add_derived};
 use super::secrets::Secrets;
 use super::target::{NodeName, Target};
 use crate::cli::by_hand::find_stack;
@@ -93,6 +94,9 @@ impl Replay {
         {
             secrets.add_context(&stored.context(&context.request_id));
         }
+        let kept = Kept::of(services, &found.request.input_data, &resources);
+        let checked = loaded.as_ref().map_or("", |loaded| loaded.resource.name.as_str());
+        add_derived(&mut secrets, &definitions, &kept, checked);
         let time = match Time::of(time_left(&found.stack, services)) {
             Time::Over(over) => format!("timed out {} ago", duration(over)),
             Time::Left(left) => format!("times out in {}", duration(left)),
@@ -430,8 +434,13 @@ async fn caller(services: &Services, found: &mut Found, dry_run: bool) -> anyhow
     if let Some(context) = of_frame {
         match ended_token(&context, services.clock.utc_now()) {
             None => {
-                let whose = whose(&context);
-                return Ok((context, format!("{whose}, by what the frame holds")));
+                let acts_as = match whose(&context) {
+                    nobody if nobody.is_empty() => {
+                        "nobody: the frame's context names neither project nor user".to_owned()
+                    }
+                    whose => format!("{whose}, by what the frame holds"),
+                };
+                return Ok((context, acts_as));
             }
             Some(ended) => found.remarks.push(format!(
                 "the frame's token ended {} ago: the stack's own credentials are taken",

@@ -1,7 +1,6 @@
 //! What is to be checked: a frame that somebody has kept, or a node by its name.
 
 use std::io::Read;
-use std::path::Path;
 
 use anyhow::{Context, bail};
 
@@ -32,12 +31,23 @@ impl Target {
         if text == "-" {
             return frame("stdin", std::io::stdin().lock(), limit);
         }
-        if Path::new(text).is_file() {
+        let found = std::fs::metadata(text);
+        if let Ok(found) = &found
+            && found.is_file()
+        {
+            let size = found.len();
+            if usize::try_from(size).is_ok_and(|size| size > limit) {
+                bail!("{text} is too large for a frame: it has {size} bytes, of at most {limit}");
+            }
             let file = std::fs::File::open(text).with_context(|| format!("cannot read {text}"))?;
             return frame(text, file, limit);
         }
         match NodeName::read(text) {
             Some(node) => Ok(Self::Node(node)),
+            None if found.is_ok() => bail!(
+                "{text} is no regular file, and it does not read STACK/RESOURCE; a frame from elsewhere can be piped into \
+                 `--once -`"
+            ),
             None => bail!("there is no file {text}, and it does not read STACK/RESOURCE"),
         }
     }
@@ -50,6 +60,9 @@ fn frame(from: &str, source: impl Read, limit: usize) -> anyhow::Result<Target> 
         .take(most)
         .read_to_end(&mut body)
         .with_context(|| format!("cannot read {from}"))?;
+    if body.len() > limit {
+        bail!("{from} is too large for a frame: it has more than {limit} bytes");
+    }
     let request =
         CapturedRequest::read(&body, limit).with_context(|| format!("{from} is no frame that can be replayed"))?;
     Ok(Target::Frame {
@@ -96,6 +109,20 @@ mod tests {
         for odd in ["s", "/r", "s/", "/tmp/frame", "s/r/x", ":update"] {
             assert_eq!(NodeName::read(odd), None, "{odd}");
         }
+    }
+
+    #[test]
+    fn what_cannot_be_a_frame_says_why() {
+        let error = |text: &str, limit| Target::read(text, limit).unwrap_err().to_string();
+        assert!(error("/dev/zero", 100).starts_with("/dev/zero is no regular file, "));
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let size = std::fs::metadata(source).unwrap().len();
+        assert_eq!(
+            error(source, 100),
+            format!("{source} is too large for a frame: it has {size} bytes, of at most 100")
+        );
+        let piped = frame("stdin", std::io::repeat(b'x'), 100).unwrap_err().to_string();
+        assert_eq!(piped, "stdin is too large for a frame: it has more than 100 bytes");
     }
 
     #[test]

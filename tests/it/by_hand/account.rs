@@ -85,8 +85,8 @@ fn expected() -> [Expected; 5] {
             target: "in_place",
             decision: "update in place",
             definition: [definition(TEST, joined("1")), definition(TEST, joined("2"))],
-            properties: json!({"before": {"value": "***-1"}, "after": {"value": "***-2"}, "changed": ["value"]}),
-            lines: &["    value  \"***-1\" → \"***-2\"", "- properties  {", "+ properties  {"],
+            properties: json!({"before": {"value": "***"}, "after": {"value": "***"}, "changed": ["value"]}),
+            lines: &["    value  \"***\" → \"***\"", "- properties  {", "+ properties  {"],
         },
         Expected {
             target: "anew",

@@ -3,6 +3,7 @@
 mod account;
 mod frames;
 mod inspect;
+mod made;
 mod picture;
 mod refusals;
 mod rehearsal;

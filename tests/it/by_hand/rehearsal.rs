@@ -77,7 +77,7 @@ async fn a_rehearsal_tells_everything_and_changes_nothing() {
     assert_eq!(account["exit_code"], 0);
     let predecessors = account["before"]["predecessors"].as_array().expect("predecessors");
     assert_eq!(predecessors.len(), 2, "{account:#}");
-    assert_eq!(events(&account, "properties")[0]["after"]["value"], "***-***");
+    assert_eq!(events(&account, "properties")[0]["after"]["value"], "***");
     assert_eq!(events(&account, "would ask")[0]["call"], "make");
     let casts = events(&account, "cast");
     assert_eq!(casts.len(), 1, "{account:#}");
