@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -328,6 +329,23 @@ impl Drop for TestDatabase {
         // Not checked: a panic while another one unwinds would abort the whole run, and the sweep finds what stays.
         let drop = format!("DROP DATABASE IF EXISTS {}", self.name);
         let _ = Lab::get().database.client().args(["-e", &drop]).output();
+    }
+}
+
+/// A port for a server that is yet to start. It is none of those that the system gives to connections, one of which might take
+/// it in the meantime.
+pub fn free_port() -> u16 {
+    const FIRST: u32 = 24_000;
+    const COUNT: u32 = 8_000;
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        // Runs beside this one begin elsewhere.
+        let begin = std::process::id().wrapping_mul(131);
+        let chosen = FIRST + begin.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;
+        let port = u16::try_from(chosen).expect("a port");
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::convergence::site::{Site, eventually};
 use crate::convergence::templates::flat;
 use crate::daemon::RunningEngine;
 use crate::daemon::trouble::until;
-use crate::lab::Lab;
+use crate::lab::{Lab, free_port};
 use crate::link::Weather;
 
 const DOCUMENTATION: &str = include_str!("../../docs/operations.md");
@@ -22,8 +22,7 @@ const ALERTS: &str = include_str!("../../config/prometheus-alerts.yaml");
 
 /// An address on which nobody listens at the moment.
 pub fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").to_string()
+    format!("127.0.0.1:{}", free_port())
 }
 
 /// Status and body; 0 where nobody answers.

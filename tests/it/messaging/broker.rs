@@ -1,7 +1,7 @@
 //! A broker of a test's own, which may be stopped, or told that it has no memory left; and three that are one.
 
 use std::collections::BTreeSet;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 
 use heat_engine::messaging::Options;
 use heat_engine::settings::{Settings, SettingsSources};
+
+use crate::lab::free_port;
 
 const PROGRAMS: &str = "/usr/lib/rabbitmq/bin";
 
@@ -184,10 +186,6 @@ impl Cluster {
         let addresses = self.nodes.each_ref().map(OwnBroker::address);
         format!("rabbit://{}//", addresses.join(","))
     }
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 impl Drop for OwnBroker {

@@ -1,9 +1,11 @@
 //! A database server of a test's own, which may be killed, filled up or made read-only.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use crate::lab::free_port;
 
 const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/heat_schema.sql");
 /// Debian's place, beside what the path has.
@@ -19,9 +21,7 @@ pub struct OwnDatabase {
 impl OwnDatabase {
     /// With Heat's schema, and a user who has no privilege beyond that.
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("an address").port();
-        drop(listener);
+        let port = free_port();
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mariadb_{port}"));
         std::fs::create_dir_all(directory.join("tmp")).expect("a directory");
         let mut database = Self {
