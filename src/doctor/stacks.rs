@@ -68,7 +68,11 @@ fn tell(stacks: &[StackInProgress], settings: &Settings, known: &Known, now: Nai
             .collect()
     };
     let busy = of(Condition::Busy).len();
-    let mut what = format!("{} in progress, {busy} of them being worked on", stacks.len());
+    let unseen = of(Condition::Unseen);
+    let mut what = format!("{} in progress", stacks.len());
+    if unseen.is_empty() {
+        what += &format!(", {busy} of them being worked on");
+    }
     if let Some(list) = list(&of(Condition::Between)) {
         what += &format!(
             "; nobody holds anything of these, of which something was heard within {QUIET_MINUTES} minutes: {list}"
@@ -96,7 +100,7 @@ fn tell(stacks: &[StackInProgress], settings: &Settings, known: &Known, now: Nai
             "see what is said of the engine",
         );
     }
-    if let Some(list) = list(&of(Condition::Unseen)) {
+    if let Some(list) = list(&unseen) {
         report.unseen(
             Area::Stacks,
             format!("whether those work who hold them, and could not be asked: {list}"),
