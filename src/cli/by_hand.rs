@@ -3,6 +3,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context as _;
 
@@ -15,6 +16,9 @@ use crate::messaging::{Bus, Options, try_brokers};
 use crate::settings::{Settings, SettingsSources};
 use crate::stack::services::Services;
 use crate::store::{DatabaseOptions, Stack, Store};
+
+/// For a broker that took a connection a moment ago.
+const CONNECTING: Duration = Duration::from_secs(5);
 
 /// Reads the settings and runs `work`, whose result is the exit code. `verbose`: what an engine logs is shown, too.
 pub fn run<F>(sources: &SettingsSources, verbose: bool, work: impl FnOnce(Settings) -> F) -> u8
@@ -79,7 +83,10 @@ pub async fn reach_broker(settings: &Settings) -> anyhow::Result<Bus> {
             .collect();
         anyhow::bail!("no broker can be used: {}", reasons.join(", "));
     }
-    Ok(engine::open_bus(settings)?)
+    let bus = engine::open_bus(settings)?;
+    // What is still being connected when the work ends cannot be closed in order.
+    let _ = tokio::time::timeout(CONNECTING, bus.connected()).await;
+    Ok(bus)
 }
 
 /// Writes to stdout. False when whoever reads has gone (`| head`).

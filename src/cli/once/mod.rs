@@ -107,7 +107,16 @@ async fn once(settings: Settings, target: &str, arguments: &OnceArguments) -> an
     };
     let entries = account.clone();
     let journal = Journal::read_by(mode, move |entry| entries.enter(entry));
-    let services = by_hand::connect(Arc::new(settings), bus.as_ref(), journal).await?;
+    let connected = by_hand::connect(Arc::new(settings), bus.as_ref(), journal).await;
+    let services = match connected {
+        Ok(services) => services,
+        Err(error) => {
+            if let Some(bus) = bus {
+                let _ = tokio::time::timeout(FAREWELL, bus.close()).await;
+            }
+            return Err(error);
+        }
+    };
     let ending = CancellationToken::new();
     let steps = account.clone();
     let watch = Watch::new(arguments.dry_run, move |step| steps.step(step));
