@@ -11,7 +11,7 @@ use heat_engine::messaging::{
 };
 use heat_engine::settings::{Settings, SettingsSources};
 use serde_json::{Map, Value, json};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 
 use crate::lab::TestVhost;
@@ -28,12 +28,30 @@ pub fn bus(vhost: &TestVhost, query: &str) -> Bus {
     Bus::open(options(vhost, query), Clock::system()).expect("the options are good")
 }
 
-#[derive(Default)]
 pub struct Methods {
     pub recorded: Mutex<HashMap<i64, usize>>,
     pub release: Notify,
-    pub begun: Notify,
+    /// One for each; a `Notify` would keep only the last.
+    begun: Semaphore,
     pub last: Mutex<Option<Seen>>,
+}
+
+impl Default for Methods {
+    fn default() -> Self {
+        Self {
+            recorded: Mutex::default(),
+            release: Notify::new(),
+            begun: Semaphore::new(0),
+            last: Mutex::default(),
+        }
+    }
+}
+
+impl Methods {
+    /// Waits until one more that can be waited for has begun.
+    pub async fn begins(&self) {
+        self.begun.acquire().await.expect("it is never closed").forget();
+    }
 }
 
 /// What a handler saw of its request.
@@ -93,13 +111,13 @@ impl Dispatch for Methods {
                 Ok(Value::Null.into())
             }
             "hold" => {
-                self.begun.notify_one();
+                self.begun.add_permits(1);
                 self.release.notified().await;
                 Ok(Value::Null.into())
             }
             "hold_acknowledged" => {
                 request.acknowledge().await;
-                self.begun.notify_one();
+                self.begun.add_permits(1);
                 self.release.notified().await;
                 Ok(Value::Null.into())
             }
@@ -107,7 +125,7 @@ impl Dispatch for Methods {
                 if self.recorded.lock().unwrap().insert(-2, 1).is_none() {
                     request.requeue().await;
                 }
-                self.begun.notify_one();
+                self.begun.add_permits(1);
                 Ok(Value::Null.into())
             }
             other => panic!("{other} was not to be called"),

@@ -87,7 +87,7 @@ async fn a_deleted_queue_is_made_again() {
         )
         .await
         .unwrap();
-    methods.begun.notified().await;
+    methods.begins().await;
     for queue in vhost.queues() {
         let name = queue["name"].as_str().unwrap();
         Lab::get().management("DELETE", &format!("queues/{}/{name}", vhost.name), None);
@@ -282,12 +282,12 @@ async fn what_a_dead_engine_held_comes_again_unless_it_was_acknowledged(
         .cast(&engine(), method, Default::default(), &Default::default())
         .await
         .unwrap();
-    methods.begun.notified().await;
+    methods.begins().await;
     assert_eq!(server.running(), 1);
     server.close().await;
 
     let (_second, second) = serve(&bus, "host").await;
-    let begun = tokio::time::timeout(Duration::from_secs(2), second.begun.notified())
+    let begun = tokio::time::timeout(Duration::from_secs(2), second.begins())
         .await
         .is_ok();
     assert_eq!(begun, comes_again);
@@ -308,11 +308,11 @@ async fn a_request_under_way_is_not_begun_twice() {
         .cast(&engine(), "hold", Default::default(), &Default::default())
         .await
         .unwrap();
-    methods.begun.notified().await;
+    methods.begins().await;
     eventually("the connections to be known", || vhost_connections(&vhost) > 0).await;
     vhost.close_connections();
     echo(&bus).await;
-    let again = tokio::time::timeout(Duration::from_secs(2), methods.begun.notified()).await;
+    let again = tokio::time::timeout(Duration::from_secs(2), methods.begins()).await;
     assert!(again.is_err(), "it was begun twice");
     methods.release.notify_one();
     eventually("the queue to be empty", || depth(&vhost, "engine") == Some(0)).await;
@@ -327,8 +327,8 @@ async fn a_request_given_back_comes_again() {
         .cast(&engine(), "refuse_once", Default::default(), &Default::default())
         .await
         .unwrap();
-    methods.begun.notified().await;
-    tokio::time::timeout(TIMEOUT, methods.begun.notified()).await.unwrap();
+    methods.begins().await;
+    tokio::time::timeout(TIMEOUT, methods.begins()).await.unwrap();
     eventually("the queue to be empty", || depth(&vhost, "engine") == Some(0)).await;
 }
 
@@ -346,7 +346,7 @@ async fn stopping_gives_back_what_has_not_begun() {
         .cast(&engine(), "hold", Default::default(), &Default::default())
         .await
         .unwrap();
-    methods.begun.notified().await;
+    methods.begins().await;
     for number in 0..10 {
         cast_number(&client, number).await.unwrap();
     }
