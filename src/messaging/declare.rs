@@ -2,6 +2,8 @@
 //!
 //! The broker answers a declaration that it refuses by closing the channel, so each one has a channel to itself.
 
+use std::time::Duration;
+
 use lapin::ErrorKind;
 use lapin::options::{ExchangeDeclareOptions, QueueBindOptions, QueueDeclareOptions, QueueDeleteOptions};
 use lapin::types::{AMQPValue, FieldTable, ShortString};
@@ -13,6 +15,9 @@ pub(super) const ACCESS_REFUSED: u16 = 403;
 pub(super) const NOT_FOUND: u16 = 404;
 pub(super) const RESOURCE_LOCKED: u16 = 405;
 pub(super) const PRECONDITION_FAILED: u16 = 406;
+
+/// How often a queue that is read is looked for.
+const LOOK_FOR_QUEUE: Duration = Duration::from_secs(15);
 
 /// Why the broker did not take a declaration.
 #[derive(Debug, thiserror::Error)]
@@ -166,6 +171,23 @@ pub(super) async fn queue_state(live: &Live, name: &str) -> Result<Option<QueueS
         Err(error) if reply_code(&error) == Some(NOT_FOUND) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Resolves when a queue that somebody reads is found to be missing. The broker ends the subscriptions to a queue that goes;
+/// but one that is made in the moment in which the queue's node leaves a cluster may never hear of it.
+pub(super) async fn until_gone(live: &Live, name: &str) {
+    loop {
+        tokio::time::sleep(LOOK_FOR_QUEUE).await;
+        match live.answered(queue_state(live, name)).await {
+            Ok(None) => break,
+            Ok(Some(_)) => {}
+            Err(error) => tracing::debug!(queue = name, %error, "could not ask for a queue"),
+        }
+    }
+    tracing::warn!(
+        queue = name,
+        "the queue is gone, and nobody has told us; subscribing again"
+    );
 }
 
 /// Deletes a queue that has no consumers, and if so told no messages. False if it has. (One that is not there counts as

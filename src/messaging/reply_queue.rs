@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{Link, Live};
-use super::declare::{DeclareError, declare_queue, short, table};
+use super::declare::{DeclareError, declare_queue, short, table, until_gone};
 use super::envelope;
 use super::topology::{Argument, QueueDeclaration, Topology};
 
@@ -145,12 +145,17 @@ impl Reader {
             .basic_consume(name, "1".into(), BasicConsumeOptions::default(), arguments)
             .await?;
         self.exists.send_replace(true);
-        while let Some(delivery) = replies.next().await {
+        let mut gone = std::pin::pin!(until_gone(live, &self.queue.name));
+        loop {
+            let next = tokio::select! {
+                next = replies.next() => next,
+                () = &mut gone => None,
+            };
+            let Some(delivery) = next else { return Ok(()) };
             let delivery = delivery?;
             delivery.acker.ack(BasicAckOptions::default()).await?;
             self.pass_on(&delivery);
         }
-        Ok(())
     }
 
     fn pass_on(&self, delivery: &Delivery) {
