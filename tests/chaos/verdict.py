@@ -77,8 +77,9 @@ class Verdict:
             time.sleep(1)
 
     def in_progress(self):
-        return self.rows("SELECT name, action, status_reason FROM stack WHERE status = 'IN_PROGRESS' AND deleted_at IS NULL "
-                         'AND owner_id IS NULL ORDER BY name')
+        """A delete whose end is recorded is not over before the stack is gone."""
+        return self.rows("SELECT name, action, status_reason FROM stack WHERE (status = 'IN_PROGRESS' OR (action = 'DELETE' "
+                         "AND status = 'COMPLETE')) AND deleted_at IS NULL AND owner_id IS NULL ORDER BY name")
 
     def moving(self):
         """Stacks in progress of which something was heard not long ago."""
