@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
@@ -56,13 +56,13 @@ impl Visit {
 }
 
 /// A place without engines.
-struct Place {
-    database: TestDatabase,
-    vhost: TestVhost,
+pub struct Place {
+    pub database: TestDatabase,
+    pub vhost: TestVhost,
 }
 
 impl Place {
-    fn new(hint: &str) -> Self {
+    pub fn new(hint: &str) -> Self {
         let lab = Lab::get();
         Place {
             database: lab.fresh_database(hint),
@@ -70,8 +70,12 @@ impl Place {
         }
     }
 
+    pub fn configuration(&self, extra: &str) -> PathBuf {
+        Lab::get().write_heat_conf(&self.database, &self.vhost, extra)
+    }
+
     fn visit(&self, extra: &str, arguments: &[&str]) -> Visit {
-        let configuration = Lab::get().write_heat_conf(&self.database, &self.vhost, extra);
+        let configuration = self.configuration(extra);
         Visit::to(&configuration, arguments)
     }
 

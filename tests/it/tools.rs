@@ -1,28 +1,9 @@
 //! Tools for people: what cannot be done is said at once, and nothing is done but what was asked.
 
-use std::path::PathBuf;
-
 use crate::daemon::{program, text};
-use crate::lab::{Lab, TestDatabase, TestVhost};
-
-struct Place {
-    database: TestDatabase,
-    vhost: TestVhost,
-}
+use crate::doctor::Place;
 
 impl Place {
-    fn new(hint: &str) -> Self {
-        let lab = Lab::get();
-        Place {
-            database: lab.fresh_database(hint),
-            vhost: lab.fresh_vhost(hint),
-        }
-    }
-
-    fn configuration(&self, extra: &str) -> PathBuf {
-        Lab::get().write_heat_conf(&self.database, &self.vhost, extra)
-    }
-
     /// With which code a tool ends, and what it says.
     fn run(&self, extra: &str, arguments: &[&str]) -> (Option<i32>, String) {
         let path = self.configuration(extra).display().to_string();
