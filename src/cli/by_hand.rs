@@ -73,7 +73,7 @@ pub async fn connect(settings: Arc<Settings>, bus: Option<&Bus>, journal: Journa
 
 /// A bus to a broker that is there. An engine waits for one.
 pub async fn reach_broker(settings: &Settings) -> anyhow::Result<Bus> {
-    let tried = try_brokers(Options::new(&settings.messaging))
+    let tried = try_brokers(Options::new(&settings.messaging), CONNECTING)
         .await
         .context("the message bus cannot be used")?;
     if tried.iter().all(|(_, outcome)| outcome.is_err()) {

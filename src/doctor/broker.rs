@@ -1,16 +1,17 @@
 //! Reaches the brokers, and tries what the user may do.
 
-use super::connected_bus;
 use super::report::{Area, Report};
+use super::topology::{TOPICS, names_of_notifications};
+use super::{PATIENCE, connected_bus};
 use crate::exception::chain;
-use crate::messaging::{Bus, Options, Permission, PublishError, try_brokers};
+use crate::messaging::{Bus, Options, Permission, Refusal, Tried, try_brokers};
 use crate::settings::Settings;
 
 /// A broker that took us, and what it does not allow us.
 #[derive(Debug)]
 pub struct Broker {
     pub bus: Bus,
-    pub refused: Vec<Permission>,
+    pub refused: Vec<Refusal>,
 }
 
 impl Broker {
@@ -42,21 +43,13 @@ pub async fn look(settings: &Settings, report: &mut Report) -> Option<Broker> {
             "free memory or disk on the broker's machine (`rabbitmqctl status` shows the alarm)",
         );
     }
-    let refused = try_permissions(&bus, report).await.unwrap_or_else(|error| {
-        report.problem(
-            Area::Broker,
-            format!("a question was not answered: {}", chain(&error)),
-            "what the engine asks may fail too",
-            "look into the log of the broker",
-        );
-        Vec::new()
-    });
+    let refused = try_permissions(settings, &bus, report).await;
     Some(Broker { bus, refused })
 }
 
 /// Whether at least one broker can be used.
 async fn try_each(settings: &Settings, report: &mut Report) -> bool {
-    let tried = match try_brokers(Options::new(&settings.messaging)).await {
+    let tried = match try_brokers(Options::new(&settings.messaging), PATIENCE).await {
         Ok(tried) => tried,
         Err(error) => {
             report.problem(
@@ -101,7 +94,7 @@ async fn try_those_of_notifications(settings: &Settings, report: &mut Report) {
     };
     let mut options = Options::new(&settings.messaging);
     options.transport.transport_url = url.clone();
-    let reasons = match try_brokers(options).await {
+    let reasons = match try_brokers(options, PATIENCE).await {
         Ok(tried) if tried.iter().any(|(_, outcome)| outcome.is_ok()) => {
             report.fine(Area::Broker, "a broker for notifications answers");
             return;
@@ -120,22 +113,64 @@ async fn try_those_of_notifications(settings: &Settings, report: &mut Report) {
     );
 }
 
-async fn try_permissions(bus: &Bus, report: &mut Report) -> Result<Vec<Permission>, PublishError> {
-    let refusals = bus.examine_permissions().await?;
-    if refusals.is_empty() {
+async fn try_permissions(settings: &Settings, bus: &Bus, report: &mut Report) -> Vec<Refusal> {
+    let notifications = names_of_notifications(settings);
+    let notifications: Vec<&str> = notifications.iter().map(String::as_str).collect();
+    let trying = bus.examine_permissions(&TOPICS, &notifications);
+    let Tried { refusals, unanswered } = match tokio::time::timeout(PATIENCE, trying).await {
+        Ok(Ok(tried)) => tried,
+        Ok(Err(error)) => Tried {
+            unanswered: vec![chain(&error)],
+            ..Tried::default()
+        },
+        Err(_) => Tried {
+            unanswered: vec![format!("not within {PATIENCE:?}")],
+            ..Tried::default()
+        },
+    };
+    if !unanswered.is_empty() {
+        report.problem(
+            Area::Broker,
+            format!(
+                "the broker does not tell what the user may do: {}",
+                unanswered.join("; ")
+            ),
+            "what the engine asks may fail too",
+            "look into the log of the broker",
+        );
+    } else if refusals.is_empty() {
         report.fine(Area::Broker, "the user may make queues, write and read");
     }
-    for (permission, reason) in &refusals {
-        tell_refusal(*permission, reason, report);
+    for permission in [Permission::Configure, Permission::Write, Permission::Read] {
+        tell_refusals(permission, &refusals, report);
     }
-    Ok(refusals.into_iter().map(|(permission, _)| permission).collect())
+    refusals
 }
 
-pub fn tell_refusal(permission: Permission, reason: &str, report: &mut Report) {
+/// Names that are shown of those on which a permission is lacking.
+const SHOWN: usize = 6;
+
+pub fn tell_refusals(permission: Permission, refusals: &[Refusal], report: &mut Report) {
+    let of_it = || refusals.iter().filter(|refusal| refusal.permission == permission);
+    let Some(first) = of_it().next() else { return };
+    let others: Vec<&str> = of_it().skip(1).map(|refusal| refusal.on.as_str()).collect();
+    let mut on = others[..others.len().min(SHOWN)].join(", ");
+    if others.len() > SHOWN {
+        on = format!("{on} and {} more", others.len() - SHOWN);
+    }
+    let and_others = if others.is_empty() {
+        String::new()
+    } else {
+        format!("; nor on {on}")
+    };
     report.problem(
         Area::Broker,
-        format!("the user lacks the permission to {}: {reason}", permission.as_str()),
+        format!(
+            "the user lacks the permission to {}: {}{and_others}",
+            permission.as_str(),
+            first.reason
+        ),
         "engines make queues of their own, write to those of others, and read",
-        "`rabbitmqctl set_permissions -p VHOST USER \".*\" \".*\" \".*\"`",
+        "`rabbitmqctl set_permissions -p VHOST USER \".*\" \".*\" \".*\"`, or patterns that take in what is named",
     );
 }

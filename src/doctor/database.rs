@@ -35,7 +35,7 @@ pub async fn look(settings: &Settings, report: &mut Report) -> Option<Store> {
     let store = match Store::connect(&options, Clock::system()).await {
         Ok(store) => store,
         Err(error) => {
-            tell_unreachable(&error, report);
+            tell_unreachable(&error, options.address(), report);
             return None;
         }
     };
@@ -50,7 +50,9 @@ pub async fn look(settings: &Settings, report: &mut Report) -> Option<Store> {
     Some(store)
 }
 
-fn tell_unreachable(error: &StoreError, report: &mut Report) {
+fn tell_unreachable(error: &StoreError, address: Option<String>, report: &mut Report) {
+    let at = address.map(|address| format!(" at {address}")).unwrap_or_default();
+    let by_address = format!("start the server{at}, or correct its address in [database] connection");
     let (why, advice) = match (error, error.server_error_number()) {
         (StoreError::NoTables, _) => (
             "an engine has nothing to work on",
@@ -65,10 +67,7 @@ fn tell_unreachable(error: &StoreError, report: &mut Report) {
             "no engine can start",
             "make the database, or correct its name in [database] connection",
         ),
-        _ => (
-            "no engine can start, and those that run wait",
-            "start the server, or correct its address in [database] connection",
-        ),
+        _ => ("no engine can start, and those that run wait", by_address.as_str()),
     };
     report.problem(Area::Database, chain(error), why, advice);
 }

@@ -21,6 +21,8 @@ use broker::Broker;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::timeout;
+
 use crate::clock::Clock;
 use crate::cloud::{Cloud, CloudOptions};
 use crate::daemon::engine::open_bus;
@@ -28,8 +30,8 @@ use crate::messaging::Bus;
 use crate::settings::{Reading, Settings};
 use crate::store::Store;
 
-/// How long a broker may take to answer a question; what takes longer is a finding of its own.
-const PATIENCE: Duration = Duration::from_secs(15);
+/// How long one of those who are asked may take with all that it is asked; what takes longer is a finding of its own.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Looks at everything. `remove`: queues of engines that are gone go, if they are empty.
 pub async fn examine(reading: Reading, remove: bool) -> Report {
@@ -40,17 +42,29 @@ pub async fn examine(reading: Reading, remove: bool) -> Report {
         return report;
     }
     let settings = Arc::new(reading.settings);
-    let store = database::look(&settings, &mut report).await;
+    let store = timeout(PATIENCE, database::look(&settings, &mut report)).await;
+    let store = store.unwrap_or_else(|_| {
+        tell_silence(Area::Database, "the database", &mut report);
+        None
+    });
     if let Some(store) = &store {
         secrets::look(&settings, store, &mut report).await;
     }
     let mut broker = broker::look(&settings, &mut report).await;
     let cloud = cloud_of(&settings, &mut report);
-    if let Some(broker) = &mut broker {
-        topology::look(&settings, broker, cloud.as_ref(), &mut report).await;
+    if let Some(broker) = &mut broker
+        && timeout(PATIENCE, topology::look(&settings, broker, cloud.as_ref(), &mut report))
+            .await
+            .is_err()
+    {
+        tell_silence(Area::Broker, "the broker, or its management API,", &mut report);
     }
-    if let Some(cloud) = &cloud {
-        identity::look(&settings, cloud, &mut report).await;
+    if let Some(cloud) = &cloud
+        && timeout(PATIENCE, identity::look(&settings, cloud, &mut report))
+            .await
+            .is_err()
+    {
+        tell_silence(Area::Identity, "Keystone", &mut report);
     }
     match &store {
         Some(store) => {
@@ -65,7 +79,7 @@ pub async fn examine(reading: Reading, remove: bool) -> Report {
         ),
     }
     if let Some(broker) = broker {
-        let _ = tokio::time::timeout(PATIENCE, broker.bus.close()).await;
+        let _ = timeout(PATIENCE, broker.bus.close()).await;
     }
     report
 }
@@ -93,6 +107,16 @@ async fn look_at_engines(
         Some(bus) => queues::look(bus, &known, remove, report).await,
         None => left_out(Area::Queues, "whose queues are left", lacking, report),
     }
+}
+
+fn tell_silence(area: Area, who: &str, report: &mut Report) {
+    report.problem(
+        area,
+        format!("{who} takes connections and had not answered all questions after {PATIENCE:?}"),
+        "engines wait for these answers, and stacks for the engines",
+        "see whether it is overloaded, and whether something on the way (a firewall, a proxy) drops what is sent; what is \
+         not said of it here was not asked",
+    );
 }
 
 fn left_out(area: Area, what: &str, without: &str, report: &mut Report) {
@@ -150,7 +174,7 @@ fn cloud_of(settings: &Settings, report: &mut Report) -> Option<Cloud> {
 /// A bus whose both connections are up.
 async fn connected_bus(settings: &Settings) -> Option<Bus> {
     let bus = open_bus(settings).ok()?;
-    match tokio::time::timeout(PATIENCE, bus.connected()).await {
+    match timeout(PATIENCE, bus.connected()).await {
         Ok(Ok(())) => Some(bus),
         _ => None,
     }

@@ -13,13 +13,13 @@ use super::report::{Area, Report};
 use crate::cloud::{BrokerManagement, Cloud, CloudError};
 use crate::exception::chain;
 use crate::messaging::{
-    BrokerLogin, Bus, ExchangeDeclaration, ExchangeKind, ExpectedQueue, Fit, Options, Permission, PublishError,
+    BrokerLogin, Bus, ExchangeDeclaration, ExchangeKind, ExpectedQueue, Fit, Options, Permission, PublishError, Refusal,
 };
 use crate::rpc::listener::LISTENER_TOPIC;
 use crate::rpc::{contract, worker};
 use crate::settings::Settings;
 
-const TOPICS: [&str; 3] = [contract::TOPIC, worker::WORKER_TOPIC, LISTENER_TOPIC];
+pub const TOPICS: [&str; 3] = [contract::TOPIC, worker::WORKER_TOPIC, LISTENER_TOPIC];
 
 /// Settings of a policy by which messages go before they are read, or queues before their time.
 const LOSSY_POLICIES: [&str; 7] = [
@@ -151,14 +151,26 @@ fn tell_unanswered(what: &str, reason: &str, report: &mut Report) {
 
 /// What the user may not declare, each with the broker's words.
 fn tell_hidden(hidden: &[(String, String)], broker: &mut Broker, report: &mut Report) {
-    let Some((_, reason)) = hidden.first() else {
+    if hidden.is_empty() {
         return;
-    };
-    // Permissions are patterns of names: the queue on which they were tried may be allowed, and these not.
-    if !broker.refused.contains(&Permission::Configure) {
-        broker.refused.push(Permission::Configure);
-        broker::tell_refusal(Permission::Configure, reason, report);
     }
+    let refused: Vec<Refusal> = hidden
+        .iter()
+        .map(|(on, reason)| Refusal {
+            permission: Permission::Configure,
+            on: on.clone(),
+            reason: reason.clone(),
+        })
+        .collect();
+    // On names that nobody has made yet it was tried before, and told.
+    if !broker
+        .refused
+        .iter()
+        .any(|refusal| refusal.permission == Permission::Configure)
+    {
+        broker::tell_refusals(Permission::Configure, &refused, report);
+    }
+    broker.refused.extend(refused);
     report.unseen(
         Area::Broker,
         format!(
@@ -182,19 +194,27 @@ enum Use {
 fn names(settings: &Settings) -> Vec<(String, Use)> {
     let own_host = format!("{}.{}", contract::TOPIC, settings.engine.host);
     let shared = [contract::TOPIC.to_owned(), own_host, worker::WORKER_TOPIC.to_owned()];
+    let shared = shared.into_iter().map(|name| (name, Use::Requests));
+    let of_notifications = names_of_notifications(settings).into_iter();
+    shared
+        .chain(of_notifications.map(|name| (name, Use::Notifications)))
+        .collect()
+}
+
+/// Those to which notifications go; none of another bus, which is not asked for here.
+pub fn names_of_notifications(settings: &Settings) -> Vec<String> {
     let notifications = &settings.messaging.notifications;
     let is_sent = notifications
         .drivers
         .iter()
         .any(|driver| driver.starts_with("messaging"));
-    // Those of another bus are not asked for here.
     let topics = notifications
         .topics
         .iter()
         .filter(|_| is_sent && notifications.transport_url.is_none());
-    let of_topics = topics.flat_map(|topic| [format!("{topic}.info"), format!("{topic}.error")]);
-    let shared = shared.into_iter().map(|name| (name, Use::Requests));
-    shared.chain(of_topics.map(|name| (name, Use::Notifications))).collect()
+    topics
+        .flat_map(|topic| [format!("{topic}.info"), format!("{topic}.error")])
+        .collect()
 }
 
 fn is_about_durability(reason: &str) -> bool {

@@ -3,12 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use lapin::Channel;
-use lapin::options::{
-    BasicGetOptions, BasicPublishOptions, ConfirmSelectOptions, QueueDeclareOptions, QueueDeleteOptions,
-};
-use lapin::types::FieldTable;
-use lapin::{BasicProperties, Connection};
+use lapin::Connection;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
@@ -16,31 +11,34 @@ use tokio::time::Instant;
 use super::bus::Bus;
 use super::connection::Live;
 use super::declare::{
-    ACCESS_REFUSED, DeclareError, NOT_FOUND, PRECONDITION_FAILED, RESOURCE_LOCKED, exchange_exists, queue_state,
-    reply_code, short, try_exchange, try_queue,
+    ACCESS_REFUSED, DeclareError, PRECONDITION_FAILED, RESOURCE_LOCKED, exchange_exists, queue_state, reply_code,
+    try_exchange, try_queue,
 };
 use super::dial::{Dialer, reason_of};
 use super::error::{PublishError, SetupError};
 use super::options::Options;
-use super::queue_manager::hex_id;
 use super::tls;
 use super::topology::{Argument, ExchangeDeclaration, QueueDeclaration};
 
 /// Connects to each broker of the transport URL once. `host:port`, and how long it took or why it failed.
-pub async fn try_brokers(mut options: Options) -> Result<Vec<(String, Result<Duration, String>)>, SetupError> {
+pub async fn try_brokers(
+    mut options: Options,
+    patience: Duration,
+) -> Result<Vec<(String, Result<Duration, String>)>, SetupError> {
     let url = options.resolve()?;
     let tls = tls::connector(&options.rabbit)?;
     let dialer = Dialer::new(&options, &url, tls, "examining");
     let attempts = url.brokers.iter().map(async |broker| {
         let began = Instant::now();
-        let outcome = dialer.dial(broker).await;
+        let outcome = tokio::time::timeout(patience, dialer.dial(broker)).await;
         let took = began.elapsed();
         let outcome = match outcome {
-            Ok(connection) => {
+            Ok(Ok(connection)) => {
                 say_goodbye(connection).await;
                 Ok(took)
             }
-            Err(error) => Err(reason_of(&error)),
+            Ok(Err(error)) => Err(reason_of(&error)),
+            Err(_) => Err(format!("no answer within {patience:?}")),
         };
         (broker.address(), outcome)
     });
@@ -98,24 +96,6 @@ impl BrokerLogin {
     }
 }
 
-/// What the user of the transport URL needs to be allowed, in RabbitMQ's terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Permission {
-    Configure,
-    Write,
-    Read,
-}
-
-impl Permission {
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Configure => "configure",
-            Self::Write => "write",
-            Self::Read => "read",
-        }
-    }
-}
-
 impl Bus {
     /// The exchanges of requests: that of all topics, and one for the fanouts of each.
     pub fn expected_exchanges(&self, topics: &[&str]) -> Vec<ExchangeDeclaration> {
@@ -168,58 +148,9 @@ impl Bus {
         Ok(fit(live.answered(try_queue(&live, &queue)).await))
     }
 
-    /// What the broker does not allow, tried on a queue that goes again. It is called as queues for replies are: whoever may
-    /// use it may ask the engines.
-    pub async fn examine_permissions(&self) -> Result<Vec<(Permission, String)>, PublishError> {
-        let live = self.live_to_examine().await?;
-        let name = format!("reply_doctor_{}", hex_id(&self.shared.clock));
-        let mut refusals = Vec::new();
-        for permission in [Permission::Configure, Permission::Write, Permission::Read] {
-            // A refusal closes the channel.
-            let trying = async { try_permission(&live.channel().await?, permission, &name).await };
-            match live.answered(trying).await {
-                // Permissions are looked at first: without the queue, which could not be made, the others are told all the same.
-                Err(error) if has_code(&error, &[NOT_FOUND]) && !refusals.is_empty() => {}
-                Err(error) => refusals.push((permission, told(error))),
-                Ok(()) => {}
-            }
-        }
-        let tidying = async {
-            let options = QueueDeleteOptions::default();
-            live.channel().await?.queue_delete(name.as_str().into(), options).await
-        };
-        let _ = live.answered(tidying).await;
-        Ok(refusals)
-    }
-
-    async fn live_to_examine(&self) -> Result<std::sync::Arc<Live>, PublishError> {
+    pub(super) async fn live_to_examine(&self) -> Result<std::sync::Arc<Live>, PublishError> {
         self.shared.consuming.live().await.map_err(|_| PublishError::Closed)
     }
-}
-
-async fn try_permission(channel: &Channel, permission: Permission, name: &str) -> Result<(), DeclareError> {
-    let queue = short(name)?;
-    match permission {
-        Permission::Configure => {
-            let options = QueueDeclareOptions {
-                auto_delete: true,
-                ..QueueDeclareOptions::default()
-            };
-            channel.queue_declare(queue, options, FieldTable::default()).await?;
-        }
-        Permission::Write => {
-            channel.confirm_select(ConfirmSelectOptions::default()).await?;
-            let (options, properties) = (BasicPublishOptions::default(), BasicProperties::default());
-            let confirmation = channel
-                .basic_publish("".into(), queue, options, b"", properties)
-                .await?;
-            confirmation.await?;
-        }
-        Permission::Read => {
-            channel.basic_get(queue, BasicGetOptions { no_ack: true }).await?;
-        }
-    }
-    Ok(())
 }
 
 /// Only some of the broker's codes say that a thing is otherwise.
@@ -233,14 +164,14 @@ fn fit(declared: Result<(), DeclareError>) -> Fit {
     }
 }
 
-fn has_code(error: &DeclareError, codes: &[u16]) -> bool {
+pub(super) fn has_code(error: &DeclareError, codes: &[u16]) -> bool {
     match error {
         DeclareError::Broker(error) => reply_code(error).is_some_and(|code| codes.contains(&code)),
         DeclareError::NameTooLong => false,
     }
 }
 
-fn told(error: DeclareError) -> String {
+pub(super) fn told(error: DeclareError) -> String {
     match error {
         DeclareError::Broker(error) => reason_of(&error),
         DeclareError::NameTooLong => error.to_string(),

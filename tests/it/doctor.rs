@@ -201,6 +201,8 @@ fn what_cannot_be_reached_is_told_and_the_rest_is_looked_at() {
         problems[0].starts_with("database: no connection to the database: "),
         "{problems:?}"
     );
+    let advice = "start the server at 127.0.0.1:1, or correct its address";
+    assert!(visit.report.to_string().contains(advice), "{:#}", visit.report);
     assert!(
         problems[1].starts_with("broker: 127.0.0.1:1: Connection refused"),
         "{problems:?}"
@@ -330,8 +332,15 @@ fn a_user_of_the_broker_who_may_not_do_everything_is_found_and_nobody_is_blamed_
         ("write", [".*", "^$", ".*"]),
         ("read", [".*", ".*", "^$"]),
         ("read", [".*", ".*", "^engine"]),
-        // The queue on which permissions are tried is allowed, and what engines share is not.
+        // Patterns that let some names in, and leave one of those out that engines use.
         ("configure", ["^reply_", ".*", ".*"]),
+        ("configure", ["^(?!engine_worker_fanout_)", ".*", ".*"]),
+        ("write", [".*", "^(?!heat$)", ".*"]),
+        ("write", [".*", "^(?!engine$)", ".*"]),
+        ("write", [".*", "^(?!engine_fanout$)", ".*"]),
+        ("write", [".*", "^(?!amq.default$)", ".*"]),
+        ("read", [".*", ".*", "^(?!heat$)"]),
+        ("read", [".*", ".*", "^(?!engine_worker$)"]),
     ] {
         let visit = user.visit(configure, write, read);
         let case = format!("{configure} {write} {read}: {:#}", visit.report);
@@ -358,12 +367,50 @@ fn a_user_of_the_broker_who_may_not_do_everything_is_found_and_nobody_is_blamed_
             "unseen",
             "broker: whether these are as this engine would make them: heat (topic exchange), ",
         );
-        assert_eq!(is_hidden, lacking == "configure", "{case}");
+        assert_eq!(is_hidden, ["^$", "^reply_"].contains(&configure), "{case}");
     }
     let visit = user.visit("^$", "^$", "^$");
     assert_eq!(visit.of("problem").len(), 3, "each of them: {}", visit.report);
     let visit = user.visit(".*", ".*", ".*");
     assert_eq!(visit.of("problem"), Vec::<String>::new());
+}
+
+/// Takes connections, and says nothing, for as long as the test runs.
+fn silent_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || listener.incoming().collect::<Vec<_>>());
+    address.to_string()
+}
+
+#[test]
+fn whoever_says_nothing_is_not_waited_for() {
+    let silent = silent_server();
+    let place = Place::new("silent");
+    let visit = place.visit(
+        &format!(
+            "[clients_keystone]\nauth_uri = http://{silent}\n\
+             [heat_engine_rs]\nbroker_management_url = http://u:p@{silent}\n"
+        ),
+        &[],
+    );
+    for wanted in [
+        "broker: the broker, or its management API, takes connections and had not answered all questions after 10s",
+        "identity: Keystone takes connections and had not answered all questions after 10s",
+        "engines: no engine answers",
+    ] {
+        assert!(visit.has("problem", wanted), "{wanted} in {:#}", visit.report);
+    }
+    let visit = place.visit(
+        &format!(
+            "[database]\nconnection = mysql+pymysql://u:p@{silent}/heat\n\
+             [DEFAULT]\ntransport_url = rabbit://u:p@{silent}/\n"
+        ),
+        &[],
+    );
+    let wanted = format!("broker: {silent}: no answer within 10s");
+    assert!(visit.has("problem", &wanted), "{:#}", visit.report);
+    assert!(visit.has("problem", "database: "), "{:#}", visit.report);
 }
 
 #[test]
