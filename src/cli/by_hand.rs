@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-
 use tracing::level_filters::LevelFilter;
+use tracing_subscriber::fmt::MakeWriter;
 
 use super::{UNUSABLE, complain, complain_of_all};
 use crate::daemon::engine::{self, EngineError};
@@ -20,8 +20,13 @@ use crate::store::{DatabaseOptions, Stack, Store};
 /// For a broker that took a connection a moment ago.
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// Reads the settings and runs `work`, whose result is the exit code. `verbose`: what an engine logs is shown, too.
-pub fn run<F>(sources: &SettingsSources, verbose: bool, work: impl FnOnce(Settings) -> F) -> u8
+/// Reads the settings and runs `work`, whose result is the exit code. `verbose`: what an engine logs goes to `log`.
+pub fn run<F>(
+    sources: &SettingsSources,
+    verbose: bool,
+    log: impl for<'w> MakeWriter<'w> + Send + Sync + 'static,
+    work: impl FnOnce(Settings) -> F,
+) -> u8
 where
     F: Future<Output = u8>,
 {
@@ -33,7 +38,7 @@ where
     }
     // An engine waits for its database; a person wants to be told that it is away.
     reading.settings.database.max_retries = 0;
-    log_to_stderr(verbose);
+    log_to(log, verbose);
     match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime.block_on(work(reading.settings)),
         Err(error) => {
@@ -44,14 +49,14 @@ where
 }
 
 /// The log files of heat.conf are the engines'.
-fn log_to_stderr(verbose: bool) {
+fn log_to(log: impl for<'w> MakeWriter<'w> + Send + Sync + 'static, verbose: bool) {
     let level = match verbose {
         true => LevelFilter::DEBUG,
         false => LevelFilter::OFF,
     };
     let started = tracing_subscriber::fmt()
         .with_max_level(level)
-        .with_writer(std::io::stderr)
+        .with_writer(log)
         .with_ansi(std::io::stderr().is_terminal())
         .try_init();
     // Somebody has set up logging before: then it is there.

@@ -71,7 +71,7 @@ pub enum InspectFormat {
 const CLEAR_SCREEN: &str = "\x1b[H\x1b[2J\x1b[3J";
 
 pub fn main(sources: &SettingsSources, verbose: bool, arguments: &InspectArguments) -> u8 {
-    by_hand::run(sources, verbose, |settings| async move {
+    by_hand::run(sources, verbose, std::io::stderr, |settings| async move {
         match inspect(settings, arguments).await {
             Ok(()) => DONE,
             Err(error) => {

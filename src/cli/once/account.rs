@@ -177,6 +177,12 @@ impl Account {
         book.opening = Some(opening);
     }
 
+    /// A text without secrets; `None` as long as nobody knows which they are.
+    pub fn hide(&self, text: &str) -> Option<String> {
+        let book = self.book();
+        book.opening.as_ref().map(|_| book.secrets.hide_in(text))
+    }
+
     /// From here on what leaves the process belongs to the check.
     pub fn begin(&self) {
         let mut book = self.book();

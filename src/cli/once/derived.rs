@@ -139,9 +139,11 @@ impl References for Reading<'_> {
         let value = self.scope.parameter(name)?;
         if let Some(value) = &value {
             match self.definition.parameters().hidden_names().any(|hidden| hidden == name) {
-                true => self
-                    .has_met_one
-                    .set(self.has_met_one.get() || !leaf_texts(value).is_empty()),
+                true => {
+                    self.has_met_one
+                        .set(self.has_met_one.get() || !leaf_texts(value).is_empty());
+                    add_names(value, &mut self.plain.borrow_mut());
+                }
                 false => self.note(value),
             }
         }
@@ -198,6 +200,20 @@ impl References for Reading<'_> {
 
     fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
         self.scope.has_attribute(resource, attribute)
+    }
+}
+
+/// Values are hidden, and not by what names they are kept.
+fn add_names(value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| add_names(item, names)),
+        Value::Object(entries) => {
+            for (name, value) in entries {
+                names.push(name.clone());
+                add_names(value, names);
+            }
+        }
+        _ => {}
     }
 }
 

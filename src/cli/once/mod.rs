@@ -10,6 +10,7 @@
 mod account;
 mod derived;
 mod json;
+mod log;
 mod secrets;
 mod sql;
 mod subject;
@@ -23,6 +24,7 @@ use clap::{Args, ValueEnum};
 use tokio_util::sync::CancellationToken;
 
 use self::account::{Account, Verdict};
+use self::log::Log;
 use self::subject::Replay;
 use self::target::Target;
 use self::text::Printer;
@@ -82,21 +84,27 @@ const NOT_RUN: u8 = UNUSABLE;
 const FAREWELL: Duration = Duration::from_secs(10);
 
 pub fn main(sources: &SettingsSources, verbose: bool, target: &str, arguments: &OnceArguments) -> u8 {
-    by_hand::run(sources, verbose, |settings| async move {
-        match once(settings, target, arguments).await {
-            Ok(code) => code,
-            Err(error) => {
-                complain(error);
-                NOT_RUN
-            }
-        }
-    })
-}
-
-async fn once(settings: Settings, target: &str, arguments: &OnceArguments) -> anyhow::Result<u8> {
-    let target = Target::read(target, settings.own.max_message_bytes)?;
     let printer = (arguments.format == OnceFormat::Text).then(|| Printer::new(Paint::for_stdout()));
     let account = Account::new(printer);
+    let log = Log::new(&account);
+    let writer = log.clone();
+    by_hand::run(
+        sources,
+        verbose,
+        move || writer.clone(),
+        |settings| async move {
+            let outcome = once(settings, target, arguments, account).await;
+            log.show_waiting();
+            outcome.unwrap_or_else(|error| {
+                complain(error);
+                NOT_RUN
+            })
+        },
+    )
+}
+
+async fn once(settings: Settings, target: &str, arguments: &OnceArguments, account: Account) -> anyhow::Result<u8> {
+    let target = Target::read(target, settings.own.max_message_bytes)?;
     let mode = match arguments.dry_run {
         true => Mode::Rehearse,
         false => Mode::Act,

@@ -31,7 +31,7 @@ const SECRETS: [&str; 14] = [
 ];
 
 /// What one resource of each kind shows of its `value`.
-fn shown() -> [(&'static str, Value); 9] {
+fn shown() -> [(&'static str, Value); 10] {
     [
         ("upper", json!("***")),
         ("upper_word", json!("***")),
@@ -44,6 +44,7 @@ fn shown() -> [(&'static str, Value); 9] {
             json!({"plain": "plain words", "made": "***", "list": ["plain item", "***"], "merged": {"own": "plain too", "of": "***"}}),
         ),
         ("of_text", json!("***")),
+        ("beside_pair", json!({"pin": "***", "account": "the account"})),
         ("told", json!("***")),
     ]
 }
@@ -70,6 +71,7 @@ fn of_secrets() -> Value {
             "list": ["plain item", {"digest": ["md5", pin]}],
             "merged": {"map_merge": [{"own": "plain too"}, {"of": {"list_join": ["", {"str_split": ["-", word]}]}}]},
         })),
+        "beside_pair": kept("json", json!({"map_merge": [{"get_param": "pair"}, {"account": "the account"}]})),
         "of_text": kept("string", yaql("str($.data).toUpper()", &json!({"get_attr": ["text", "value"]}))),
     }));
     template["conditions"] = json!({"always": {"equals": [1, 1]}});
@@ -124,7 +126,10 @@ async fn what_functions_make_of_secrets_is_hidden() {
         let text = site.once(&target, &["--dry-run"]).ended_with(0);
         assert!(text.out.contains("decision: create"), "{name}: {}", text.out);
         assert!(text.out.contains("***"), "{name}: {}", text.out);
-        let json = site.once(&target, &["--dry-run", "--format", "json"]).ended_with(0);
+        let json = site
+            .once(&target, &["--dry-run", "--format", "json", "-v"])
+            .ended_with(0);
+        assert!(json.err.contains("DEBUG"), "it was asked for the log: {}", json.err);
         shows(&json.json(), name, &expected);
         // In earnest each can be run once.
         let format = if turn % 2 == 0 { "json" } else { "text" };
