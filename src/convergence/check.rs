@@ -481,17 +481,15 @@ impl Convergence {
         template_before: Option<i64>,
     ) -> Result<(), StackError> {
         let resource_id = subject.tracked.row.id;
-        let Some(row) = self.services.store.resource_get(resource_id).await? else {
-            return Ok(());
-        };
+        let row = self.services.store.resource_get(resource_id).await?;
+        let is_ours = |row: &Resource| row.engine_id.as_deref() == Some(self.services.engine_id.as_str());
+        let had_lock = subject.tracked.held.is_set();
+        // Taken from us while we were thought to be dead, or offered by us and taken although the answer was lost.
+        subject.tracked.held.set(had_lock && row.as_ref().is_some_and(is_ours));
+        let Some(row) = row else { return Ok(()) };
         let again = match row.engine_id.as_deref() {
             None => row.current_template_id == template_before && !self.has_done(&request.traversal, &request.node),
-            Some(holder) if holder == self.services.engine_id => false,
-            Some(_) if subject.tracked.held.is_set() => {
-                // Offered to another engine, which has taken it although its answer was lost.
-                subject.tracked.held.set(false);
-                false
-            }
+            Some(_) if is_ours(&row) || had_lock => false,
             Some(holder) if self.is_alive(context, holder).await? => false,
             Some(holder) => self
                 .take_lock_from(&subject.tracked, Some(holder), row.atomic_key)

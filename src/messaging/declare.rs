@@ -17,7 +17,7 @@ pub(super) const RESOURCE_LOCKED: u16 = 405;
 pub(super) const PRECONDITION_FAILED: u16 = 406;
 
 /// How often a queue that is read is looked for.
-const LOOK_FOR_QUEUE: Duration = Duration::from_secs(15);
+const LOOK_FOR_QUEUE: Duration = Duration::from_secs(10);
 
 /// Why the broker did not take a declaration.
 #[derive(Debug, thiserror::Error)]
@@ -173,20 +173,23 @@ pub(super) async fn queue_state(live: &Live, name: &str) -> Result<Option<QueueS
     }
 }
 
-/// Resolves when a queue that somebody reads is found to be missing. The broker ends the subscriptions to a queue that goes;
-/// but one that is made in the moment in which the queue's node leaves a cluster may never hear of it.
-pub(super) async fn until_gone(live: &Live, name: &str) {
+/// Resolves when a queue that we read is found to be missing, or to have no reader. The broker ends the subscriptions to a
+/// queue that goes; but one that is made in the moment in which the queue's node leaves a cluster may never hear of it, and
+/// another engine may have made the queue anew meanwhile.
+pub(super) async fn until_unread(live: &Live, name: &str) {
+    let mut is_doubtful = false;
     loop {
         tokio::time::sleep(LOOK_FOR_QUEUE).await;
         match live.answered(queue_state(live, name)).await {
             Ok(None) => break,
-            Ok(Some(_)) => {}
+            Ok(Some(queue)) if queue.consumers == 0 && is_doubtful => break,
+            Ok(Some(queue)) => is_doubtful = queue.consumers == 0,
             Err(error) => tracing::debug!(queue = name, %error, "could not ask for a queue"),
         }
     }
     tracing::warn!(
         queue = name,
-        "the queue is gone, and nobody has told us; subscribing again"
+        "the queue is gone, or another one than ours, and nobody has told us; subscribing again"
     );
 }
 

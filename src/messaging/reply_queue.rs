@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::{Link, Live};
-use super::declare::{DeclareError, declare_queue, short, table, until_gone};
+use super::declare::{DeclareError, declare_queue, short, table, until_unread};
 use super::envelope;
 use super::topology::{Argument, QueueDeclaration, Topology};
 
@@ -145,11 +145,11 @@ impl Reader {
             .basic_consume(name, "1".into(), BasicConsumeOptions::default(), arguments)
             .await?;
         self.exists.send_replace(true);
-        let mut gone = std::pin::pin!(until_gone(live, &self.queue.name));
+        let mut unread = std::pin::pin!(until_unread(live, &self.queue.name));
         loop {
             let next = tokio::select! {
                 next = replies.next() => next,
-                () = &mut gone => None,
+                () = &mut unread => None,
             };
             let Some(delivery) = next else { return Ok(()) };
             let delivery = delivery?;

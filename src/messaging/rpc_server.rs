@@ -20,7 +20,7 @@ use tokio_util::task::TaskTracker;
 
 use super::bus::Bus;
 use super::connection::Live;
-use super::declare::{DeclareError, declare_queue, short, table, until_gone};
+use super::declare::{DeclareError, declare_queue, short, table, until_unread};
 use super::envelope;
 use super::error::SetupError;
 use super::fault::Fault;
@@ -312,7 +312,7 @@ impl QueueReader {
 
     /// Starts a task for each delivery; whether it was told to stop, or the subscription ended by itself.
     async fn take_deliveries(&self, live: &Live, channel: &Channel, mut consumer: Consumer) -> bool {
-        let mut gone = std::pin::pin!(until_gone(live, &self.queue.name));
+        let mut unread = std::pin::pin!(until_unread(live, &self.queue.name));
         loop {
             let next = tokio::select! {
                 biased;
@@ -322,7 +322,7 @@ impl QueueReader {
                 }
                 () = live.over().cancelled() => return false,
                 next = consumer.next() => next,
-                () = &mut gone => {
+                () = &mut unread => {
                     live.over().run_until_cancelled(self.unsubscribe(live, channel, consumer)).await;
                     return false;
                 }

@@ -7,6 +7,7 @@ mod protocol;
 mod steps;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -41,6 +42,7 @@ pub struct Link {
     oblivion: watch::Sender<u64>,
     /// What the broker seems to say to everybody.
     announced: tokio::sync::broadcast::Sender<Vec<u8>>,
+    keeps_cancellations: Arc<AtomicBool>,
 }
 
 impl Link {
@@ -58,11 +60,13 @@ impl Link {
             generation,
             oblivion,
             announced,
+            keeps_cancellations: Arc::default(),
         };
         let server = (host.to_owned(), port);
         let (weather, generation) = (link.weather.clone(), link.generation.subscribe());
         let oblivion = link.oblivion.subscribe();
         let announced = link.announced.clone();
+        let keeps_cancellations = link.keeps_cancellations.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
                 let relay = Relay {
@@ -70,6 +74,7 @@ impl Link {
                     generation: generation.clone(),
                     oblivion: oblivion.clone(),
                     announced: announced.clone(),
+                    keeps_cancellations: keeps_cancellations.clone(),
                     protocol,
                     steps: steps.clone(),
                     conversation: Arc::default(),
@@ -90,6 +95,11 @@ impl Link {
         let _ = self.announced.send(protocol::blocked(blocked));
     }
 
+    /// From now on nobody hears from the broker that a subscription is over.
+    pub fn keep_cancellations(&self) {
+        self.keeps_cancellations.store(true, Ordering::SeqCst);
+    }
+
     /// Closes the connections that there are; new ones are welcome.
     pub fn drop_connections(&self) {
         self.generation.send_modify(|generation| *generation += 1);
@@ -108,6 +118,7 @@ struct Relay {
     generation: watch::Receiver<u64>,
     oblivion: watch::Receiver<u64>,
     announced: tokio::sync::broadcast::Sender<Vec<u8>>,
+    keeps_cancellations: Arc<AtomicBool>,
     protocol: Protocol,
     steps: Arc<Steps>,
     conversation: Arc<std::sync::Mutex<Conversation>>,
@@ -117,7 +128,7 @@ struct Relay {
 /// What comes back is held from the moment on at which a step is to lose its answer.
 #[derive(Default)]
 struct AnswerGate {
-    is_shut: std::sync::atomic::AtomicBool,
+    is_shut: AtomicBool,
     has_come: Notify,
 }
 
@@ -185,7 +196,7 @@ impl Relay {
                 None => {}
                 Some(Strike::Before) => return self.steps.strike().await,
                 Some(Strike::After) => {
-                    self.answer.is_shut.store(true, std::sync::atomic::Ordering::SeqCst);
+                    self.answer.is_shut.store(true, Ordering::SeqCst);
                     if to.write_all(&unit).await.is_ok() {
                         self.rest_of_message(&mut units, &mut from, &mut to).await;
                         self.answer.has_come.notified().await;
@@ -229,12 +240,15 @@ impl Relay {
     async fn answer(mut self, mut from: OwnedReadHalf, to: Arc<tokio::sync::Mutex<OwnedWriteHalf>>) {
         let mut units = Units::of_server(self.protocol);
         while let Ok(unit) = units.next(&mut from).await {
-            if self.answer.is_shut.load(std::sync::atomic::Ordering::SeqCst) {
+            if self.answer.is_shut.load(Ordering::SeqCst) {
                 self.answer.has_come.notify_one();
                 return std::future::pending().await;
             }
             self.conversation.lock().expect("no panic").heard(self.protocol, &unit);
             self.weathered().await;
+            if self.keeps_cancellations.load(Ordering::SeqCst) && protocol::is_cancellation(&unit) {
+                continue;
+            }
             if to.lock().await.write_all(&unit).await.is_err() {
                 break;
             }

@@ -201,7 +201,7 @@ impl Page<'_> {
             Some(age) if holder.reports => format!("reported {age} ago"),
             Some(age) if holder.leaves => format!("LEAVING, OR GONE: last reported {age} ago"),
             Some(age) => format!("GONE: last reported {age} ago"),
-            None => "not in the service table".to_owned(),
+            None => "in no table: a check by hand, or GONE".to_owned(),
         };
         format!("engine {engine_id}{host} ({seen})")
     }
@@ -296,7 +296,7 @@ impl Page<'_> {
         let stuck = survey.nodes.values().filter_map(|state| {
             let why = match state.progress {
                 Progress::Ready => "the message is in the queue, or lost",
-                Progress::AtWork if self.is_held_by_the_gone(state) => "its engine is gone",
+                Progress::AtWork => self.doubt_of_holder(state)?,
                 _ => return None,
             };
             Some((state, why))
@@ -310,10 +310,15 @@ impl Page<'_> {
         text
     }
 
-    fn is_held_by_the_gone(&self, state: &NodeState) -> bool {
-        let holder = state.row.as_ref().and_then(|row| row.holder.as_ref());
-        let holder = holder.and_then(|id| self.survey.holders.get(id));
-        holder.is_some_and(|holder| !holder.reports)
+    /// Why nobody may be at work although somebody holds it. The database does not know of checks by hand.
+    fn doubt_of_holder(&self, state: &NodeState) -> Option<&'static str> {
+        let holder = self.survey.holders.get(state.row.as_ref()?.holder.as_ref()?)?;
+        match holder.reported_at {
+            _ if holder.reports => None,
+            Some(_) if holder.leaves => Some("its engine leaves, or is gone"),
+            Some(_) => Some("its engine is gone"),
+            None => Some("unless a check by hand is at it, its engine is gone"),
+        }
     }
 
     fn prospect(&self, prospect: &Prospect) -> String {

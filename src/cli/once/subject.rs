@@ -387,7 +387,7 @@ fn choose<'s>(survey: &'s Survey, name: &NodeName) -> anyhow::Result<&'s NodeSta
         [] => bail!("the traversal has nothing to {step} for {}", name.resource),
         [first, second, ..] if first.node.is_update == second.node.is_update && first.progress != Progress::Done => {
             bail!(
-                "{} stands for several rows; say which: {}",
+                "{} stands for several rows, each of which can be named by its number: {}",
                 name.resource,
                 rows_of(&candidates)
             )
@@ -399,9 +399,9 @@ fn choose<'s>(survey: &'s Survey, name: &NodeName) -> anyhow::Result<&'s NodeSta
 fn rows_of(states: &[&NodeState]) -> String {
     let rows: Vec<String> = states
         .iter()
-        .filter_map(|state| Some(format!("{} ({})", state.row.as_ref()?.id, state.progress.as_str())))
+        .filter_map(|state| Some(format!("row {}, {}", state.row.as_ref()?.id, state.progress.as_str())))
         .collect();
-    rows.join(", ")
+    rows.join("; ")
 }
 
 fn label(state: &NodeState) -> String {

@@ -252,6 +252,12 @@ async fn the_queues_of_one_that_is_killed_go_by_themselves() {
     let holder = holder.expect("it is held");
     let expires = json!({"x-expires": 30_000});
     assert_eq!(arguments_of(&holder), [expires.clone(), expires]);
+    let text = site.by_hand(&["inspect", "killed"]).ended_with(0).out;
+    assert!(text.contains("(in no table: a check by hand, or GONE)"), "{text}");
+    assert!(
+        text.contains("unless a check by hand is at it, its engine is gone"),
+        "{text}"
+    );
     process.kill().expect("it runs");
     process.wait().expect("a child of ours");
     assert_eq!(arguments_of(&holder).len(), 2, "they are left behind");

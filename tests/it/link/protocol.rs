@@ -50,6 +50,11 @@ impl Units {
     }
 }
 
+/// Whether a broker's frame says that a subscription is over: method 30 of class 60.
+pub(super) fn is_cancellation(frame: &[u8]) -> bool {
+    frame.first() == Some(&1) && frame.get(7..11) == Some(&[0, 60, 0, 30])
+}
+
 async fn read(from: &mut OwnedReadHalf, length: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     from.read_exact(&mut bytes).await?;

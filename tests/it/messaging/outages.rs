@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use heat_engine::clock::Clock;
-use heat_engine::messaging::{Bus, RpcClient};
+use heat_engine::messaging::{Bus, RpcClient, Target};
 use rstest::rstest;
 
+use serde_json::{Map, json};
+
 use super::broker::OwnBroker;
-use super::methods::{cast_number, cast_numbers, echo, eventually, serve};
+use super::methods::{bus, cast_number, cast_numbers, echo, eventually, options, serve};
+use crate::lab::Lab;
+use crate::link::{Link, Protocol};
 
 /// With durable queues nothing that was confirmed is lost. With others the broker forgets what it held when it went;
 /// what is sent afterwards finds its queue again, for it waits for it.
@@ -70,4 +74,42 @@ async fn a_broker_without_memory_makes_senders_wait() {
             .unwrap();
     }
     eventually("all casts", || methods.count() == 3).await;
+}
+
+/// A queue that has gone without a word, as one may whose node leaves a cluster: the broker's word is held back here.
+/// Meanwhile somebody else may have made it anew.
+#[rstest]
+#[case::and_is_missing(false)]
+#[case::and_was_made_anew(true)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_that_has_gone_unnoticed_is_read_again(#[case] is_made_anew: bool) {
+    let lab = Lab::get();
+    let vhost = lab.fresh_vhost("unnoticed");
+    let (host, port) = (&lab.broker.host, lab.broker.port);
+    let link = Link::counting(host, port, Protocol::Amqp, Default::default()).await;
+    let mut linked = options(&vhost, "");
+    let (direct, by_link) = (format!(":{port}/"), format!(":{}/", link.port));
+    linked.transport.transport_url = vhost.transport_url().replace(&direct, &by_link).into();
+    let receiving = Bus::open(linked, Clock::system()).unwrap();
+    let (_server, _methods) = serve(&receiving, "host").await;
+    let sending = bus(&vhost, "");
+    echo(&sending).await;
+
+    link.keep_cancellations();
+    vhost.delete_queue("engine");
+    let is_there = || vhost.queues().iter().any(|queue| queue["name"] == "engine");
+    if is_made_anew {
+        let as_before = json!({"durable": false, "auto_delete": false}).to_string();
+        lab.management("PUT", &format!("queues/{}/engine", vhost.name), Some(&as_before));
+        let key = json!({"routing_key": "engine"}).to_string();
+        lab.management("POST", &format!("bindings/{}/e/heat/q/engine", vhost.name), Some(&key));
+    } else {
+        assert!(!is_there());
+        eventually("the queue to be made again", is_there).await;
+    }
+    // Two looks that find nobody reading take twenty seconds.
+    let (target, timeout) = (Target::topic("engine", "1.0"), Duration::from_secs(60));
+    let (client, context) = (RpcClient::new(&sending), Map::new());
+    let answer = client.call(&target, "echo", Map::new(), &context, timeout).await;
+    answer.expect("somebody reads it again");
 }
