@@ -299,7 +299,7 @@ async fn credentials_are_hidden_in_statements_messages_and_requests() {
         assert!(run.out.contains("would ask"), "{}", run.out);
         shows_no_secret(&run, &secrets);
     }
-    let run = site.once("hidden/user", &["-v"]).ended_with(0);
+    let run = site.once("hidden/user", &["-d"]).ended_with(0);
     assert!(run.err.contains("DEBUG"), "it was asked for the log: {}", run.err);
     shows_no_secret(&run, &secrets);
     for line in ["POST http", "/v3/users", "password  \"***\""] {

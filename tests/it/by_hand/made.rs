@@ -127,7 +127,7 @@ async fn what_functions_make_of_secrets_is_hidden() {
         assert!(text.out.contains("decision: create"), "{name}: {}", text.out);
         assert!(text.out.contains("***"), "{name}: {}", text.out);
         let json = site
-            .once(&target, &["--dry-run", "--format", "json", "-v"])
+            .once(&target, &["--dry-run", "--format", "json", "-d"])
             .ended_with(0);
         assert!(json.err.contains("DEBUG"), "it was asked for the log: {}", json.err);
         shows(&json.json(), name, &expected);
