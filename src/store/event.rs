@@ -214,16 +214,20 @@ impl Session {
             .bind(count)
             .fetch_all(self.statement())
             .await?;
-        let Some(last) = rows.last() else { return Ok(0) };
-        let last_id: i64 = last.try_get("id")?;
-        let mut properties = Vec::new();
+        if rows.is_empty() {
+            return Ok(0);
+        }
+        let (mut ids, mut properties) = (Vec::new(), Vec::new());
         for row in &rows {
+            ids.push(row.try_get::<i64, _>("id")?);
             properties.extend(row.try_get::<Option<i64>, _>("rsrc_prop_data_id")?);
         }
         properties.sort_unstable();
         properties.dedup();
-        let sql = "DELETE FROM event WHERE stack_id = ? AND id <= ?";
-        let deleted = self.execute(sql, &[stack_id.into(), last_id.into()]).await?;
+        // One by one: for a range the server reads, and locks, what other stacks have in it.
+        let ids = padded(&ids);
+        let sql = format!("DELETE FROM event WHERE id IN ({})", placeholders(ids.len()));
+        let deleted = self.execute(&sql, &ids).await?;
         self.properties_data_delete_unused(&properties).await?;
         Ok(deleted.rows_affected())
     }
