@@ -127,6 +127,17 @@ fn render(survey: &Survey, arguments: &InspectArguments) -> String {
         InspectFormat::Text => text::render(survey, Paint::for_stdout(), arguments.all),
         InspectFormat::Json => json::render(survey, arguments.watch.is_none()),
         InspectFormat::Dot => sketch::Sketch::of(survey, arguments.all).dot(),
-        InspectFormat::Mermaid => sketch::Sketch::of(survey, arguments.all).mermaid(),
+        InspectFormat::Mermaid => {
+            let (picture, is_drawn) = sketch::Sketch::of(survey, arguments.all).mermaid();
+            if !is_drawn {
+                complain(anyhow::anyhow!(
+                    "as Mermaid is set up by itself it draws no more than {} edges and {} characters: raise its maxEdges and \
+                     maxTextSize, or leave --all away, or take --format dot",
+                    sketch::MOST_EDGES,
+                    sketch::MOST_CHARACTERS
+                ));
+            }
+            picture
+        }
     }
 }

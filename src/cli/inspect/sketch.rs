@@ -15,6 +15,10 @@ use crate::convergence::survey::{NodeState, Phase, Progress, Survey};
 /// Up to so many boxes each has its place.
 const MANY: usize = 60;
 
+/// Mermaid's own `maxEdges` and `maxTextSize`, which a picture may not change.
+pub const MOST_EDGES: usize = 500;
+pub const MOST_CHARACTERS: usize = 50_000;
+
 pub struct Sketch {
     title: String,
     boxes: Vec<Drawn>,
@@ -101,7 +105,8 @@ impl Sketch {
         text
     }
 
-    pub fn mermaid(&self) -> String {
+    /// And whether Mermaid draws it without being told to.
+    pub fn mermaid(&self) -> (String, bool) {
         let mut text = format!("---\ntitle: {}\n---\nflowchart LR\n", quoted(&self.title));
         for (number, drawn) in self.boxes.iter().enumerate() {
             let lines: Vec<String> = drawn.lines.iter().map(|line| escaped(line)).collect();
@@ -125,7 +130,8 @@ impl Sketch {
                 class(progress)
             );
         }
-        text
+        let is_drawn = self.edges.len() <= MOST_EDGES && text.chars().count() <= MOST_CHARACTERS;
+        (text, is_drawn)
     }
 }
 
@@ -265,8 +271,14 @@ mod tests {
             edges: BTreeSet::new(),
         };
         assert!(sketch.dot().contains(r#"label = "x <b>#1\ny""#), "{}", sketch.dot());
-        let mermaid = sketch.mermaid();
+        let (mermaid, is_drawn) = sketch.mermaid();
         assert!(mermaid.contains("n0(\"x #lt;b#gt;#35;1<br>y\"):::done"), "{mermaid}");
         assert!(mermaid.contains(r#"title: "a \"b\"""#), "{mermaid}");
+        assert!(is_drawn);
+        let wide = Sketch {
+            edges: (0..501).map(|number| (number, number + 1)).collect(),
+            ..sketch
+        };
+        assert!(!wide.mermaid().1, "it has too many edges");
     }
 }
