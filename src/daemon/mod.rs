@@ -73,7 +73,7 @@ impl Daemon {
     pub async fn drain(&self) -> Drained {
         let drained = self.shutdown.drain(self.settings.grace_period()).await;
         match drained {
-            Drained::Finished => info!("all work is done"),
+            Drained::Finished | Drained::Forced { tasks: 0 } => info!("all work is done"),
             Drained::HandedBack { tasks } => warn!("the grace period is over; {tasks} tasks are left to other engines"),
             Drained::Forced { tasks } => warn!("{tasks} tasks are left to other engines"),
             Drained::Abandoned { tasks } => error!("{tasks} tasks did not heed the order to stop and are abandoned"),

@@ -26,8 +26,10 @@ use crate::settings::{FailoverStrategy, RabbitSettings};
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// A broker that is not there is burdened by no attempt, and is to be met soon after it has come back.
 const LOOK_AT_CLOSED_PORT: Duration = Duration::from_secs(2);
-/// For this long the same fault is not told again.
-const TOLD_FOR: Duration = Duration::from_secs(10);
+/// For this long a loss is not told again: the connections of a bus have it at the same moment.
+const LOSS_TOLD_FOR: Duration = Duration::from_secs(10);
+/// For this long it is not told again that there is no broker, which does not change by being told.
+const ABSENCE_TOLD_FOR: Duration = Duration::from_secs(60);
 
 /// What was told last about the brokers. The connections of a bus meet the same fault at the same moment, and an operator
 /// wants to read of it once.
@@ -35,11 +37,11 @@ const TOLD_FOR: Duration = Duration::from_secs(10);
 pub(super) struct Told(Arc<Mutex<Option<(String, Instant)>>>);
 
 impl Told {
-    fn is_news(&self, text: &str) -> bool {
+    fn is_news(&self, text: &str, told_for: Duration) -> bool {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if told
             .as_ref()
-            .is_some_and(|(last, since)| last == text && since.elapsed() < TOLD_FOR)
+            .is_some_and(|(last, since)| last == text && since.elapsed() < told_for)
         {
             return false;
         }
@@ -232,7 +234,7 @@ impl Supervisor {
             };
             live.over.cancel();
             let reason = reason.unwrap_or_else(|| "it was closed".to_owned());
-            if self.told.is_news(&format!("lost {}", live.broker)) {
+            if self.told.is_news(&format!("lost {}", live.broker), LOSS_TOLD_FOR) {
                 tracing::warn!(broker = live.broker, reason, "lost the connection to the broker");
             }
             // All engines lose a broker at the same moment; they need not come back at the same moment too.
@@ -272,7 +274,7 @@ impl Supervisor {
             // The order changes from round to round.
             reasons.sort_unstable();
             let reasons = reasons.join("; ");
-            if self.told.is_news(&reasons) {
+            if self.told.is_news(&reasons, ABSENCE_TOLD_FOR) {
                 tracing::error!(reasons, ?pause, "no broker takes our connection; trying again");
             }
             tokio::time::sleep(pause).await;
