@@ -59,6 +59,7 @@ pub struct Convergence {
 impl Convergence {
     pub fn new(services: Services, leaving: CancellationToken, ending: CancellationToken) -> Self {
         let own = &services.settings.own;
+        let gatherings = Gatherings::new(own.checks_begun_at_a_time() as usize);
         Self {
             peers: Peers::new(
                 services.store.clone(),
@@ -73,7 +74,7 @@ impl Convergence {
             running: RunningChecks::default(),
             ending,
             unreleased: Unreleased::default(),
-            gatherings: Gatherings::default(),
+            gatherings,
             graphs: Cache::builder()
                 .max_capacity(KEPT_GRAPHS)
                 .weigher(|_: &String, graph: &Arc<Graph>| weight_of(graph))

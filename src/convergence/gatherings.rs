@@ -24,6 +24,8 @@ const BYTES_IN_A_SECOND: usize = 400_000;
 const LONGEST_GATHERING: Duration = Duration::from_millis(500);
 /// Below this it does not matter.
 const SMALL: usize = 4096;
+/// A crowd to which nobody has come for so long stands still.
+const STANDSTILL: Duration = Duration::from_millis(5);
 
 /// Contents of sync points that are remembered between groups.
 const KEPT_BYTES: u64 = 8 << 20;
@@ -65,19 +67,21 @@ struct Gathering {
 pub struct Gatherings {
     open: Arc<Mutex<HashMap<SyncPointKey, Gathering>>>,
     seen: Cache<SyncPointKey, Arc<Seen>>,
+    /// With so many waiting, those who are still expected may wait for them.
+    crowd: usize,
 }
 
-impl Default for Gatherings {
-    fn default() -> Self {
+impl Gatherings {
+    /// `begun_at_a_time`: checks whose messages may be unacknowledged at the same time.
+    pub fn new(begun_at_a_time: usize) -> Self {
         let weight = |_: &SyncPointKey, seen: &Arc<Seen>| u32::try_from(2 * seen.bytes + 200).unwrap_or(u32::MAX);
         Self {
             open: Arc::default(),
             seen: Cache::builder().max_capacity(KEPT_BYTES).weigher(weight).build(),
+            crowd: begun_at_a_time.div_ceil(2),
         }
     }
-}
 
-impl Gatherings {
     /// Joins those who wait. The first of them has to see to it that they are served, by a [`Host`].
     pub fn join(&self, key: &SyncPointKey, arrival: Arrival) -> (oneshot::Receiver<Result<Arrived, StackError>>, bool) {
         let (answer, told) = oneshot::channel();
@@ -154,7 +158,29 @@ impl Host {
         };
         let pause = Duration::from_micros((seen.bytes * 1_000_000 / BYTES_IN_A_SECOND) as u64);
         // Whoever is left out joins the next group.
-        let _ = tokio::time::timeout(pause.min(LONGEST_GATHERING), everybody.notified()).await;
+        tokio::select! {
+            () = everybody.notified() => {}
+            () = tokio::time::sleep(pause.min(LONGEST_GATHERING)) => {}
+            () = self.until_a_crowd_stands_still() => {}
+        }
+    }
+
+    /// A check that had nothing to do comes here with its message unacknowledged. While so many wait that the broker gives us
+    /// no more, nobody else can come.
+    async fn until_a_crowd_stands_still(&self) {
+        let mut before = 0;
+        loop {
+            tokio::time::sleep(STANDSTILL).await;
+            let waiting = self
+                .gatherings
+                .open()
+                .get(&self.key)
+                .map_or(0, |gathering| gathering.waiting.len());
+            if waiting >= self.gatherings.crowd && waiting == before {
+                return;
+            }
+            before = waiting;
+        }
     }
 
     /// What is remembered; it is ours now.
@@ -219,7 +245,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn everybody_who_comes_is_told() {
-        let gatherings = Gatherings::default();
+        let gatherings = Gatherings::new(8);
         let arriving: Vec<_> = (0..6000)
             .map(|id| tokio::spawn(arrive(gatherings.clone(), ["a", "b", "c"][id as usize % 3], id)))
             .collect();
@@ -231,7 +257,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_host_that_breaks_off_keeps_nobody_waiting() {
-        let gatherings = Gatherings::default();
+        let gatherings = Gatherings::new(8);
         let (first, is_first) = gatherings.join(&key("a"), arrival(1));
         assert!(is_first);
         let mut host = gatherings.host(&key("a"));
@@ -245,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_large_group_is_waited_for_until_it_is_complete() {
-        let gatherings = Gatherings::default();
+        let gatherings = Gatherings::new(8);
         let _told = gatherings.join(&key("a"), arrival(1));
         let mut host = gatherings.host(&key("a"));
         assert_eq!(host.next_group().unwrap().len(), 1);
@@ -263,5 +289,16 @@ mod tests {
         assert!(poll!(gathering.as_mut()).is_ready());
         drop(gathering);
         assert_eq!(host.next_group().unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn a_crowd_is_not_kept_waiting_for_those_who_cannot_come() {
+        let gatherings = Gatherings::new(8);
+        let host = gatherings.host(&key("a"));
+        let _few: Vec<_> = (0..3).map(|id| gatherings.join(&key("a"), arrival(id))).collect();
+        let standing = |patience| tokio::time::timeout(patience, host.until_a_crowd_stands_still());
+        assert!(standing(20 * STANDSTILL).await.is_err(), "others can come");
+        let _fourth = gatherings.join(&key("a"), arrival(3));
+        assert!(standing(Duration::from_secs(60)).await.is_ok());
     }
 }

@@ -311,7 +311,7 @@ mod tests {
     #[tokio::test]
     async fn who_has_gone_away_is_not_left_to_see_to_what_follows() {
         let place = Place::of_stack("stack", "traversal", &Arc::new(Graph::default()));
-        let gatherings = Gatherings::default();
+        let gatherings = Gatherings::new(2);
         let join = |id: i64| {
             let arrival = Arrival {
                 sender: Node::update(id),

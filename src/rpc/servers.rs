@@ -43,11 +43,7 @@ impl Servers {
             // The engines of one host share a server of the contract; an engine's id is nobody else's.
             is_unique: server == engine_id,
         };
-        // A check is acknowledged when it holds its lock. No more are taken from the queue than can be begun with.
-        let begun_at_a_time = settings
-            .own
-            .max_concurrent_checks
-            .min(settings.own.max_checks_in_flight);
+        let begun_at_a_time = settings.own.checks_begun_at_a_time();
         let requests = settings.messaging.transport.executor_thread_pool_size as usize;
         let checks = settings.own.max_checks_in_flight as usize;
         let listener = Listener::new(convergence.running.clone());

@@ -68,3 +68,11 @@ pub struct OwnSettings {
     #[serde(deserialize_with = "typed::seconds")]
     pub recovery_patience: Duration,
 }
+
+impl OwnSettings {
+    /// Checks that have not come to hold their locks, at most: no more messages are taken than can be begun with, since until
+    /// then a check's message is unacknowledged.
+    pub fn checks_begun_at_a_time(&self) -> u32 {
+        self.max_concurrent_checks.min(self.max_checks_in_flight)
+    }
+}
