@@ -81,14 +81,20 @@ pub async fn reach_broker(settings: &Settings) -> anyhow::Result<Bus> {
     let tried = try_brokers(Options::new(&settings.messaging), CONNECTING)
         .await
         .context("the message bus cannot be used")?;
-    if tried.iter().all(|(_, outcome)| outcome.is_err()) {
-        let reasons: Vec<String> = tried
+    let count = tried.len();
+    let failed: Vec<(String, String)> = tried
+        .into_iter()
+        .filter_map(|(address, outcome)| Some((address, outcome.err()?)))
+        .collect();
+    if failed.len() == count {
+        let reasons: Vec<String> = failed
             .into_iter()
-            .filter_map(|(address, outcome)| Some(format!("{address}: {}", outcome.err()?)))
+            .map(|(address, reason)| format!("{address}: {reason}"))
             .collect();
         anyhow::bail!("no broker can be used: {}", reasons.join(", "));
     }
-    let bus = engine::open_bus(settings)?;
+    let failed = failed.into_iter().map(|(address, _)| address).collect();
+    let bus = engine::open_bus(settings, failed)?;
     // What is still being connected when the work ends cannot be closed in order.
     let _ = tokio::time::timeout(CONNECTING, bus.connected()).await;
     Ok(bus)

@@ -49,7 +49,7 @@ pub enum EngineError {
 /// Serve until the order to stop.
 pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     let monitoring = Monitoring::open(&daemon.settings, daemon.shutdown.soft().clone());
-    let bus = open_bus(&daemon.settings)?;
+    let bus = open_bus(&daemon.settings, Vec::new())?;
     let services = tokio::select! {
         services = connect(daemon.settings.clone(), Some(&bus), Journal::default()) => services?,
         // Nothing has begun that would have to be ended.
@@ -138,11 +138,12 @@ fn watch_over(daemon: &Daemon, services: &Services, vitals: &Vitals) {
 /// How long broker and database may take to end what we have open. They end everything of a process that is gone, too.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// Begins to connect to the broker.
-pub fn open_bus(settings: &Settings) -> Result<Bus, EngineError> {
+/// Begins to connect to a broker. `passed_over`: brokers that have just been tried in vain, as `host:port`.
+pub fn open_bus(settings: &Settings, passed_over: Vec<String>) -> Result<Bus, EngineError> {
     let mut options = Options::new(&settings.messaging);
     options.connection_name = format!("heat-engine-rs:{}:{}", settings.engine.host, std::process::id());
     options.max_frame_bytes = settings.own.max_message_bytes;
+    options.passed_over = passed_over;
     Ok(Bus::open(options, Clock::system())?)
 }
 

@@ -1,8 +1,9 @@
 //! Reaches the brokers, and tries what the user may do.
 
+use super::PATIENCE;
 use super::report::{Area, Report};
 use super::topology::{TOPICS, names_of_notifications};
-use super::{PATIENCE, connected_bus};
+use crate::daemon::engine::open_bus;
 use crate::exception::chain;
 use crate::messaging::{Bus, Options, Permission, Refusal, Tried, try_brokers};
 use crate::settings::Settings;
@@ -23,10 +24,8 @@ impl Broker {
 
 pub async fn look(settings: &Settings, report: &mut Report) -> Option<Broker> {
     try_those_of_notifications(settings, report).await;
-    if !try_each(settings, report).await {
-        return None;
-    }
-    let Some(bus) = connected_bus(settings).await else {
+    let silent = try_each(settings, report).await?;
+    let Some(bus) = connected_bus(settings, silent).await else {
         report.problem(
             Area::Broker,
             "a broker took one connection and did not take two more",
@@ -47,8 +46,17 @@ pub async fn look(settings: &Settings, report: &mut Report) -> Option<Broker> {
     Some(Broker { bus, refused })
 }
 
-/// Whether at least one broker can be used.
-async fn try_each(settings: &Settings, report: &mut Report) -> bool {
+/// A bus whose both connections are up.
+async fn connected_bus(settings: &Settings, passed_over: Vec<String>) -> Option<Bus> {
+    let bus = open_bus(settings, passed_over).ok()?;
+    match tokio::time::timeout(PATIENCE, bus.connected()).await {
+        Ok(Ok(())) => Some(bus),
+        _ => None,
+    }
+}
+
+/// The brokers that cannot be used; `None` if none can.
+async fn try_each(settings: &Settings, report: &mut Report) -> Option<Vec<String>> {
     let tried = match try_brokers(Options::new(&settings.messaging), PATIENCE).await {
         Ok(tried) => tried,
         Err(error) => {
@@ -58,10 +66,12 @@ async fn try_each(settings: &Settings, report: &mut Report) -> bool {
                 "no engine can start",
                 "correct [DEFAULT] transport_url and [oslo_messaging_rabbit]",
             );
-            return false;
+            return None;
         }
     };
     let any = tried.iter().any(|(_, outcome)| outcome.is_ok());
+    let failed = tried.iter().filter(|(_, outcome)| outcome.is_err());
+    let failed = failed.map(|(address, _)| address.clone()).collect();
     for (address, outcome) in tried {
         match outcome {
             Ok(took) => report.fine(Area::Broker, format!("{address} answers, in {took:.0?}")),
@@ -79,7 +89,7 @@ async fn try_each(settings: &Settings, report: &mut Report) -> bool {
             ),
         }
     }
-    any
+    any.then_some(failed)
 }
 
 /// Notifications may go to a bus of their own.
@@ -147,21 +157,13 @@ async fn try_permissions(settings: &Settings, bus: &Bus, report: &mut Report) ->
     refusals
 }
 
-/// Names that are shown of those on which a permission is lacking.
-const SHOWN: usize = 6;
-
 pub fn tell_refusals(permission: Permission, refusals: &[Refusal], report: &mut Report) {
-    let of_it = || refusals.iter().filter(|refusal| refusal.permission == permission);
-    let Some(first) = of_it().next() else { return };
-    let others: Vec<&str> = of_it().skip(1).map(|refusal| refusal.on.as_str()).collect();
-    let mut on = others[..others.len().min(SHOWN)].join(", ");
-    if others.len() > SHOWN {
-        on = format!("{on} and {} more", others.len() - SHOWN);
-    }
-    let and_others = if others.is_empty() {
-        String::new()
-    } else {
-        format!("; nor on {on}")
+    let mut of_it = refusals.iter().filter(|refusal| refusal.permission == permission);
+    let Some(first) = of_it.next() else { return };
+    let others: Vec<&str> = of_it.map(|refusal| refusal.on.as_str()).collect();
+    let and_others = match others.is_empty() {
+        true => String::new(),
+        false => format!("; nor on {}", others.join(", ")),
     };
     report.problem(
         Area::Broker,

@@ -1,6 +1,9 @@
 //! Asks Keystone whether it is there, and logs in as the users that the engine has of its own.
 
+use tokio::time::timeout;
+
 use super::report::{Area, Report};
+use super::{PATIENCE, tell_silence};
 use crate::cloud::{Cloud, CloudError};
 use crate::settings::{DeferredAuthMethod, Settings};
 
@@ -14,7 +17,16 @@ pub async fn look(settings: &Settings, cloud: &Cloud, report: &mut Report) {
         );
         return;
     };
-    match cloud.greet(&keystone_url).await {
+    let Some(greeting) = in_time(
+        &format!("Keystone at {keystone_url}"),
+        cloud.greet(&keystone_url),
+        report,
+    )
+    .await
+    else {
+        return;
+    };
+    match greeting {
         Ok(version) => report.fine(Area::Identity, format!("Keystone {version} answers at {keystone_url}")),
         Err(CloudError::Http(error)) if error.status >= 500 => {
             report.problem(
@@ -44,8 +56,25 @@ pub async fn look(settings: &Settings, cloud: &Cloud, report: &mut Report) {
     look_at_stack_domain(settings, cloud, &keystone_url, report).await;
 }
 
+/// The answer; `None` if there is none for too long, which is told.
+async fn in_time<T>(who: &str, asking: impl Future<Output = T>, report: &mut Report) -> Option<T> {
+    let answer = timeout(PATIENCE, asking).await.ok();
+    if answer.is_none() {
+        tell_silence(Area::Identity, who, report);
+    }
+    answer
+}
+
 async fn look_at_trustee(settings: &Settings, cloud: &Cloud, keystone_url: &str, report: &mut Report) {
-    match cloud.trustee_access(keystone_url).await {
+    let url = settings.trustee.auth_url.as_deref().unwrap_or(keystone_url);
+    let who = format!(
+        "Keystone, where [trustee] {} logs in, at {url},",
+        name_of_trustee(settings)
+    );
+    let Some(access) = in_time(&who, cloud.trustee_access(keystone_url), report).await else {
+        return;
+    };
+    match access {
         Ok(_) => report.fine(
             Area::Identity,
             format!("[trustee] {} can log in", name_of_trustee(settings)),
@@ -73,7 +102,11 @@ fn name_of_trustee(settings: &Settings) -> &str {
 async fn look_at_stack_domain(settings: &Settings, cloud: &Cloud, keystone_url: &str, report: &mut Report) {
     let admin = settings.engine.stack_domain_admin.as_deref().unwrap_or_default();
     let role = &settings.engine.heat_stack_user_role;
-    match cloud.domain_admin_access(keystone_url).await {
+    let who = format!("Keystone, where {admin} logs in, at {keystone_url},");
+    let Some(access) = in_time(&who, cloud.domain_admin_access(keystone_url), report).await else {
+        return;
+    };
+    match access {
         // The configuration warns of it.
         None => return,
         Some(Ok(access)) => {
@@ -97,7 +130,10 @@ async fn look_at_stack_domain(settings: &Settings, cloud: &Cloud, keystone_url: 
             return;
         }
     }
-    match cloud.has_role(keystone_url, role).await {
+    let Some(has_role) = in_time(&who, cloud.has_role(keystone_url, role), report).await else {
+        return;
+    };
+    match has_role {
         Some(Ok(false)) => report.problem(
             Area::Identity,
             format!("there is no role {role}"),

@@ -7,9 +7,11 @@ use std::collections::BTreeSet;
 
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
+use tokio::time::timeout;
 
 use super::broker::{self, Broker};
 use super::report::{Area, Report};
+use super::{PATIENCE, tell_silence};
 use crate::cloud::{BrokerManagement, Cloud, CloudError};
 use crate::exception::chain;
 use crate::messaging::{
@@ -36,9 +38,10 @@ const SAME_OPTIONS: &str = "give all engines and heat-api the same amqp_durable_
                             like; to change them stop all, delete the queues, start again";
 
 pub async fn look(settings: &Settings, broker: &mut Broker, cloud: Option<&Cloud>, report: &mut Report) {
-    let queues = match compare(settings, broker, report).await {
-        Ok(queues) => queues,
-        Err(error) => {
+    let queues = match timeout(PATIENCE, compare(settings, broker, report)).await {
+        Ok(Ok(queues)) => queues,
+        Err(_) => return tell_silence(Area::Broker, "the broker", report),
+        Ok(Err(error)) => {
             return report.problem(
                 Area::Broker,
                 format!("a question was not answered: {}", chain(&error)),
@@ -67,7 +70,9 @@ pub async fn look(settings: &Settings, broker: &mut Broker, cloud: Option<&Cloud
         let listed = Listed::ask(&management).await?;
         Ok::<_, CloudError>((management, listed))
     };
-    match asked.await {
+    let answer = timeout(PATIENCE, asked).await;
+    let answer = answer.map_err(|_| format!("no answer within {PATIENCE:?}"));
+    match answer.and_then(|answer| answer.map_err(|error| told(&error))) {
         Ok((management, listed)) => {
             report.fine(
                 Area::Broker,
@@ -77,7 +82,7 @@ pub async fn look(settings: &Settings, broker: &mut Broker, cloud: Option<&Cloud
         }
         Err(error) => report.warning(
             Area::Broker,
-            format!("the management API does not show the bindings: {}", told(&error)),
+            format!("the management API does not show the bindings: {error}"),
             "without it nobody sees here whether the queues are bound, and which policies hold for them",
             "correct [heat_engine_rs] broker_management_url; its user needs the tag `monitoring` or `management`, and \
              permissions on the virtual host",

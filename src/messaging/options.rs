@@ -7,7 +7,7 @@ use secrecy::ExposeSecret;
 use super::compression::Compression;
 use super::error::SetupError;
 use super::tls;
-use super::transport_url::TransportUrl;
+use super::transport_url::{Broker, TransportUrl};
 use crate::settings::option::OptionSpec;
 use crate::settings::value::OptionValue;
 use crate::settings::{FailoverStrategy, LoginMethod, MessagingSettings, RabbitSettings, TransportSettings, reference};
@@ -23,6 +23,8 @@ pub struct Options {
     pub connection_name: String,
     /// Frames larger than this are dropped before anybody parses them.
     pub max_frame_bytes: usize,
+    /// Brokers of the URL, as `host:port`, that are not tried as long as there is another one.
+    pub passed_over: Vec<String>,
 }
 
 impl Options {
@@ -32,14 +34,19 @@ impl Options {
             rabbit: settings.rabbit.clone(),
             connection_name: "heat-engine".to_owned(),
             max_frame_bytes: 100 * 1024 * 1024,
+            passed_over: Vec::new(),
         }
     }
 
     /// Reads the URL, and lets its query override the settings; refuses what we cannot do.
     pub(super) fn resolve(&mut self) -> Result<TransportUrl, SetupError> {
-        let url = TransportUrl::parse(self.transport.transport_url.expose_secret())?;
+        let mut url = TransportUrl::parse(self.transport.transport_url.expose_secret())?;
         self.follow_query(&url)?;
         check(&self.rabbit)?;
+        let is_passed_over = |broker: &Broker| self.passed_over.contains(&broker.address());
+        if !url.brokers.iter().all(is_passed_over) {
+            url.brokers.retain(|broker| !is_passed_over(broker));
+        }
         Ok(url)
     }
 

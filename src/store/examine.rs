@@ -190,8 +190,14 @@ impl Session {
     }
 
     pub async fn locks_by_engine(&mut self) -> Result<Vec<LocksOfEngine>, StoreError> {
-        let sql = "SELECT engine_id, COUNT(*) AS count, MIN(COALESCE(updated_at, created_at)) AS oldest \
-                   FROM resource WHERE engine_id IS NOT NULL GROUP BY engine_id";
+        // A lock is taken with an event. Its row may be much older: a resource waits for others before that.
+        let sql = "SELECT r.engine_id, COUNT(*) AS count, MIN(COALESCE(begun.at, r.updated_at, r.created_at)) AS oldest \
+                   FROM resource r LEFT JOIN (\
+                     SELECT e.stack_id, e.resource_name, MAX(e.created_at) AS at FROM event e JOIN \
+                     (SELECT DISTINCT stack_id FROM resource WHERE engine_id IS NOT NULL) held ON held.stack_id = e.stack_id \
+                     WHERE e.resource_status = 'IN_PROGRESS' GROUP BY e.stack_id, e.resource_name\
+                   ) begun ON begun.stack_id = r.stack_id AND begun.resource_name = r.name \
+                   WHERE r.engine_id IS NOT NULL GROUP BY r.engine_id";
         let rows = self.fetch_all(sql.to_owned(), &[]).await?;
         let locks = |row: &sqlx::mysql::MySqlRow| -> Result<LocksOfEngine, sqlx::Error> {
             Ok(LocksOfEngine {

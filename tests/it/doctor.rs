@@ -395,12 +395,33 @@ fn whoever_says_nothing_is_not_waited_for() {
         &[],
     );
     for wanted in [
-        "broker: the broker, or its management API, takes connections and had not answered all questions after 10s",
-        "identity: Keystone takes connections and had not answered all questions after 10s",
+        &format!(
+            "identity: Keystone at http://{silent}/v3 takes connections and had not answered all questions after 10s"
+        ),
         "engines: no engine answers",
     ] {
         assert!(visit.has("problem", wanted), "{wanted} in {:#}", visit.report);
     }
+    let wanted = "broker: the management API does not show the bindings: no answer within 10s";
+    assert!(visit.has("warning", wanted), "{:#}", visit.report);
+    let visit = place.visit(&format!("[trustee]\nauth_url = http://{silent}\n"), &[]);
+    let wanted = format!("identity: Keystone, where [trustee] heat logs in, at http://{silent}, takes connections and");
+    assert!(visit.has("problem", &wanted), "{:#}", visit.report);
+
+    // One of two brokers: all that the other can tell is told.
+    let answering = place.vhost.transport_url();
+    let (login, address) = answering.split_once('@').expect("a login");
+    let credentials = login.trim_start_matches("rabbit://");
+    let both = format!("{login}@{silent},{credentials}@{address}");
+    let visit = place.visit(&format!("[DEFAULT]\ntransport_url = {both}\n"), &[]);
+    let wanted = format!("broker: {silent}: no answer within 10s");
+    assert!(visit.has("warning", &wanted), "{:#}", visit.report);
+    assert!(
+        visit.has("fine", "broker: the user may make queues, write and read"),
+        "{:#}",
+        visit.report
+    );
+    assert_eq!(visit.of("problem"), ["engines: no engine answers"]);
     let visit = place.visit(
         &format!(
             "[database]\nconnection = mysql+pymysql://u:p@{silent}/heat\n\

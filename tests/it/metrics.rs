@@ -120,7 +120,13 @@ fn metrics_tell_of_what_was_done_and_are_documented() {
         "# HELP heat_engine_checks_total",
     ];
     let missing = |page: &str| expected.into_iter().find(|line| !page.contains(line));
-    until("all to be told", || missing(&page(&address)).is_none());
+    until("all to be told", || match missing(&page(&address)) {
+        None => true,
+        Some(line) => {
+            println!("not told yet: {line}");
+            false
+        }
+    });
     let page = page(&address);
     let documented = documented();
     let told = names_in(&page);

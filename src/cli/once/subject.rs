@@ -138,24 +138,28 @@ impl Replay {
             .map(|at| format!("it reported {} ago", age(at, self.taken_at)));
         let answers = !self.dry_run && engine.is_alive(&self.context, &holder).await?;
         let sign_of_life = match (answers, reported) {
-            (true, _) => Some("it answers".to_owned()),
-            (false, Some(reported)) if self.dry_run => Some(reported),
-            (false, Some(reported)) => Some(format!("it does not answer, but {reported}")),
+            (true, _) => Some("is alive (it answers)".to_owned()),
+            (false, Some(reported)) if self.dry_run => {
+                Some(format!("seems to be alive ({reported}; a rehearsal asks nobody)"))
+            }
+            (false, Some(reported)) => Some(format!("seems to be alive (it does not answer, but {reported})")),
             (false, None) => None,
         };
         let name = &row.name;
-        match sign_of_life {
+        self.remarks.push(match sign_of_life {
             Some(sign) if !steal => bail!(
-                "{name} is held by engine {holder}{host}, which is alive ({sign}); --steal-lock takes the lock all the \
-                 same, and then two may work on one resource"
+                "{name} is held by engine {holder}{host}, which {sign}; --steal-lock takes the lock all the same, and then \
+                 two may work on one resource"
             ),
-            Some(sign) => self.remarks.push(format!(
-                "the lock is taken from engine {holder}{host}, as you say, although it is alive ({sign})"
-            )),
-            None => self
-                .remarks
-                .push(format!("the lock is taken from engine {holder}{host}, which is gone")),
-        }
+            Some(sign) => {
+                format!("the lock is taken from engine {holder}{host}, as you say, although it {sign}")
+            }
+            None if self.dry_run && service.is_none() => format!(
+                "{name} is held by engine {holder}, which is in no table: this is what is done if it is gone. If it is a check \
+                 by hand that runs, its lock is left to it"
+            ),
+            None => format!("the lock is taken from engine {holder}{host}, which is gone"),
+        });
         Ok(Some(holder))
     }
 

@@ -35,13 +35,17 @@ async fn the_lock_of_a_live_engine_is_left_to_it() {
     );
     // A rehearsal asks nobody: it goes by the service table.
     let run = site.once("live/a", &["--dry-run"]).ended_with(2);
-    assert!(run.err.contains("which is alive (it reported"), "{}", run.err);
+    assert!(run.err.contains("which seems to be alive (it reported"), "{}", run.err);
     // One that is stopped does not answer; its last report counts all the same until the next but one is missing.
     engine.signal("STOP");
     let run = site.once("live/a", &[]).ended_with(2);
     assert!(run.err.contains("it does not answer, but it reported"), "{}", run.err);
     let run = site.once("live/a", &["--steal-lock"]).ended_with(0);
-    assert!(run.out.contains("as you say, although it is alive"), "{}", run.out);
+    assert!(
+        run.out.contains("as you say, although it seems to be alive"),
+        "{}",
+        run.out
+    );
     let stolen = site.resources(&stack).await.remove(0);
     assert_eq!((stolen.engine_id, stolen.status.as_str()), (None, "FAILED"));
     site.close().await;

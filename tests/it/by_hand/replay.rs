@@ -258,6 +258,11 @@ async fn the_queues_of_one_that_is_killed_go_by_themselves() {
         text.contains("unless a check by hand is at it, its engine is gone"),
         "{text}"
     );
+    let rehearsal = site.once("killed/a", &["--dry-run"]).out;
+    assert!(
+        rehearsal.contains("which is in no table: this is what is done if it is gone"),
+        "{rehearsal}"
+    );
     process.kill().expect("it runs");
     process.wait().expect("a child of ours");
     assert_eq!(arguments_of(&holder).len(), 2, "they are left behind");

@@ -159,7 +159,10 @@ async fn locks_have_an_age_and_sweeps_free_those_of_the_dead() {
     engine.kill();
     site.vhost.purge("engine_worker");
     site.database
-        .sql("UPDATE resource SET updated_at = UTC_TIMESTAMP() - INTERVAL 1 HOUR WHERE name = 'r0'");
+        .sql("UPDATE event SET created_at = UTC_TIMESTAMP() - INTERVAL 1 HOUR WHERE resource_name = 'r0'");
+    // What has waited for a day for its turn is not held for a day.
+    site.database
+        .sql("UPDATE resource SET created_at = UTC_TIMESTAMP() - INTERVAL 1 DAY, updated_at = NULL");
     tokio::time::sleep(Duration::from_secs(3)).await;
 
     // One that only looks: the locks are others', and an hour old.
