@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::wording::Wording;
 use crate::exception::RemoteException;
 
 /// What the caller should make of a failure.
@@ -26,7 +27,7 @@ pub enum Advice {
     Fail,
 }
 
-/// An answer with a status of 400 or above.
+/// An answer with a status of 400 or above, in the words of Python's client for that service.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{message} (HTTP {status}){}", request_id_text(.request_id))]
 pub struct HttpError {
@@ -34,6 +35,7 @@ pub struct HttpError {
     pub message: String,
     pub request_id: Option<String>,
     pub retry_after: Option<Duration>,
+    pub wording: Wording,
 }
 
 fn request_id_text(request_id: &Option<String>) -> String {
@@ -92,64 +94,6 @@ fn reason_text(reason: &str) -> String {
     }
 }
 
-impl HttpError {
-    /// The class of keystoneauth that stands for this status.
-    pub fn class_name(&self) -> &'static str {
-        known_status(self.status).map_or_else(
-            || match self.status {
-                500..600 => "HttpServerError",
-                400..500 => "HTTPClientError",
-                _ => "HttpError",
-            },
-            |(class, _)| class,
-        )
-    }
-
-    /// The message for a body that brings none.
-    pub fn default_message(status: u16) -> &'static str {
-        known_status(status).map_or_else(
-            || match status {
-                500..600 => "HTTP Server Error",
-                400..500 => "HTTP Client Error",
-                _ => "HTTP Error",
-            },
-            |(_, message)| message,
-        )
-    }
-}
-
-fn known_status(status: u16) -> Option<(&'static str, &'static str)> {
-    Some(match status {
-        400 => ("BadRequest", "Bad Request"),
-        401 => ("Unauthorized", "Unauthorized"),
-        402 => ("PaymentRequired", "Payment Required"),
-        403 => ("Forbidden", "Forbidden"),
-        404 => ("NotFound", "Not Found"),
-        405 => ("MethodNotAllowed", "Method Not Allowed"),
-        406 => ("NotAcceptable", "Not Acceptable"),
-        407 => ("ProxyAuthenticationRequired", "Proxy Authentication Required"),
-        408 => ("RequestTimeout", "Request Timeout"),
-        409 => ("Conflict", "Conflict"),
-        410 => ("Gone", "Gone"),
-        411 => ("LengthRequired", "Length Required"),
-        412 => ("PreconditionFailed", "Precondition Failed"),
-        413 => ("RequestEntityTooLarge", "Request Entity Too Large"),
-        414 => ("RequestUriTooLong", "Request-URI Too Long"),
-        415 => ("UnsupportedMediaType", "Unsupported Media Type"),
-        416 => ("RequestedRangeNotSatisfiable", "Requested Range Not Satisfiable"),
-        417 => ("ExpectationFailed", "Expectation Failed"),
-        422 => ("UnprocessableEntity", "Unprocessable Entity"),
-        429 => ("TooManyRequests", "Too Many Requests"),
-        500 => ("InternalServerError", "Internal Server Error"),
-        501 => ("HttpNotImplemented", "Not Implemented"),
-        502 => ("BadGateway", "Bad Gateway"),
-        503 => ("ServiceUnavailable", "Service Unavailable"),
-        504 => ("GatewayTimeout", "Gateway Timeout"),
-        505 => ("HttpVersionNotSupported", "HTTP Version Not Supported"),
-        _ => return None,
-    })
-}
-
 impl CloudError {
     pub fn authorization_failure() -> Self {
         Self::AuthorizationFailure { reason: String::new() }
@@ -201,7 +145,7 @@ impl CloudError {
 impl RemoteException for CloudError {
     fn class_name(&self) -> &'static str {
         match self {
-            Self::Http(error) => error.class_name(),
+            Self::Http(error) => error.wording.class_name(error.status),
             Self::Connect { .. } => "ConnectFailure",
             Self::Timeout { .. } => "ConnectTimeout",
             Self::Tls { .. } => "SSLError",
@@ -227,7 +171,7 @@ impl RemoteException for CloudError {
             | Self::Misconfigured(_) => "heat.common.exception",
             Self::NoUniqueMatch => "keystoneclient.exceptions",
             Self::WrongPlace(_) => "builtins",
-            Self::Http(_) => "keystoneauth1.exceptions.http",
+            Self::Http(error) => error.wording.module(),
             Self::Connect { .. } | Self::Timeout { .. } | Self::Tls { .. } => "keystoneauth1.exceptions.connection",
             Self::InvalidResponse { .. } => "keystoneauth1.exceptions.response",
             Self::EmptyCatalog | Self::EndpointNotFound(_) => "keystoneauth1.exceptions.catalog",
@@ -261,24 +205,13 @@ mod tests {
             message: "Could not find project: x.".to_owned(),
             request_id: Some("req-1".to_owned()),
             retry_after: None,
+            wording: Wording::Keystoneauth,
         };
         assert_eq!(
             error.to_string(),
             "Could not find project: x. (HTTP 404) (Request-ID: req-1)"
         );
-        assert_eq!(error.class_name(), "NotFound");
+        assert_eq!(CloudError::from(error).class_name(), "NotFound");
         assert_eq!(CloudError::authorization_failure().to_string(), "Authorization failed.");
-    }
-
-    #[test]
-    fn unknown_statuses_have_a_class_too() {
-        let error = |status| HttpError {
-            status,
-            message: HttpError::default_message(status).to_owned(),
-            request_id: None,
-            retry_after: None,
-        };
-        assert_eq!(error(418).to_string(), "HTTP Client Error (HTTP 418)");
-        assert_eq!(error(599).class_name(), "HttpServerError");
     }
 }

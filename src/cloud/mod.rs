@@ -13,11 +13,13 @@ mod keystone;
 mod login;
 pub mod measure;
 mod names;
+mod nova;
 mod options;
 mod service;
 mod session;
 mod stored_credentials;
 mod transport;
+mod wording;
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,9 +30,10 @@ pub use error::{Advice, CloudError, HttpError};
 pub use keystone::Keystone;
 pub use names::Entity;
 pub use options::CloudOptions;
-pub use service::{KEYSTONE, NEUTRON, Service};
+pub use service::{KEYSTONE, NEUTRON, NOVA, Service};
 pub use session::{ServiceClient, ServiceRequest, Session, segment};
 pub use transport::{Response, TransportSetupError};
+pub use wording::Wording;
 
 use crate::clock::Clock;
 use crate::identity::RequestContext;

@@ -365,6 +365,7 @@ impl ServiceRequest<'_> {
             url.query_pairs_mut().extend_pairs(&self.query);
         }
         let mut request = Request::new(self.client.service.name, self.method.clone(), url);
+        request.wording = self.client.service.wording;
         request
             .headers
             .insert(reqwest::header::ACCEPT, HeaderValue::from_static("application/json"));

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 
 use super::error::{CloudError, HttpError};
 use super::measure;
+use super::wording::Wording;
 use crate::clock::Clock;
 use crate::journal::{self, Entry, Journal, Outcome};
 use crate::settings::ClientSettings;
@@ -30,7 +31,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-openstack-request-id");
-const COMPUTE_REQUEST_ID: HeaderName = HeaderName::from_static("x-compute-request-id");
 const SUBJECT_TOKEN: HeaderName = HeaderName::from_static("x-subject-token");
 const AUTH_TOKEN: HeaderName = HeaderName::from_static("x-auth-token");
 
@@ -75,6 +75,8 @@ pub(super) struct Request {
     pub repeatable: bool,
     /// Whether anything at the service is different afterwards.
     pub changes: bool,
+    /// How its failure is told.
+    pub wording: Wording,
 }
 
 impl Request {
@@ -89,6 +91,7 @@ impl Request {
             body: None,
             repeatable,
             changes,
+            wording: Wording::Keystoneauth,
         }
     }
 
@@ -177,41 +180,22 @@ impl Response {
     }
 
     fn request_id(&self) -> Option<&str> {
-        [REQUEST_ID, COMPUTE_REQUEST_ID]
-            .iter()
-            .find_map(|name| self.header(name.as_str()))
+        [Wording::Keystoneauth, Wording::Novaclient]
+            .into_iter()
+            .find_map(|wording| self.header(wording.request_id_header()))
     }
 
-    fn into_error(self) -> HttpError {
+    fn into_error(self, wording: Wording) -> HttpError {
         let status = self.status.as_u16();
+        let content_type = self.header("content-type").unwrap_or_default();
         HttpError {
             status,
-            message: message_of(&self).unwrap_or_else(|| HttpError::default_message(status).to_owned()),
-            request_id: self.header(REQUEST_ID.as_str()).map(str::to_owned),
+            message: wording.message(status, content_type, &self.body),
+            request_id: self.header(wording.request_id_header()).map(str::to_owned),
             retry_after: retry_after(&self.headers),
+            wording,
         }
     }
-}
-
-/// The message in an error's body: services answer in the style of Keystone or of the API working group.
-fn message_of(response: &Response) -> Option<String> {
-    let content_type = response.header("content-type").unwrap_or_default();
-    if !content_type.starts_with("application/json") {
-        return None;
-    }
-    let body: Value = serde_json::from_slice(&response.body).ok()?;
-    if let Some(error) = body.get("error").and_then(Value::as_object) {
-        return Some(error.get("message")?.as_str()?.to_owned()).filter(|message| !message.is_empty());
-    }
-    let Some(errors) = body.get("errors").and_then(Value::as_array) else {
-        return Some("Unrecognized schema in response body.".to_owned());
-    };
-    let title = errors.first()?.get("title").and_then(Value::as_str).unwrap_or("None");
-    let introduction = match errors.len() {
-        1 => "",
-        _ => "Multiple error responses, showing first only: ",
-    };
-    Some(format!("{introduction}{title}"))
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
@@ -436,7 +420,7 @@ fn judge(request: &Request, response: Response) -> Result<Response, Failure> {
     if response.status.as_u16() < 400 {
         return Ok(response);
     }
-    let error = response.into_error();
+    let error = response.into_error(request.wording);
     let asks_for_patience = matches!(error.status, 429 | 503) && error.retry_after.is_some();
     let unavailable = matches!(error.status, 503 | 504);
     Err(Failure {

@@ -585,10 +585,6 @@ pub(super) fn not_served(stack: &Stack, resource_name: &str, request: &CheckRequ
         }
         _ if !request.adopt_stack_data.is_null() => Some("adopting is not served".to_owned()),
         _ if request.abandon => Some("abandoning is not served".to_owned()),
-        _ if request.node.is_update => stack
-            .definition
-            .function_not_built()
-            .map(|function| format!("The function \"{function}\" is not supported.")),
         _ => None,
     }
 }

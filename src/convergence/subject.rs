@@ -108,6 +108,10 @@ impl Subjected {
     /// Does what the node asks for.
     pub async fn act(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
         let is_new = work.request.node.is_update && self.tracked.action == Action::Init;
+        if work.request.node.is_update && self.needs_availability_zones(&work.stack.definition) {
+            let services = &work.engine.services;
+            self.known.learn_availability_zones(services, work.context).await;
+        }
         work.engine.watch.tell(|| Step::Definition {
             before: self
                 .then
@@ -129,6 +133,15 @@ impl Subjected {
             (true, _) => self.update(work).await,
             (false, _) => self.clean_up(work).await,
         }
+    }
+
+    /// Whether they are part of what the resource was or is to be, or decide what others ask of it.
+    fn needs_availability_zones(&self, now: &StackDefinition) -> bool {
+        let of_definition = |definition: &StackDefinition| {
+            let resource = definition.resource(&self.tracked.row.name);
+            resource.is_some_and(ResourceDefinition::needs_availability_zones)
+        };
+        now.questions_need_availability_zones() || of_definition(now) || of_definition(&self.then)
     }
 
     async fn create(&mut self, work: &Work<'_>) -> Result<(), CheckEnd> {
@@ -153,10 +166,7 @@ impl Subjected {
         let metadata = definition.metadata(&scope).map_err(StackError::from)?;
         self.resource_type.plugin.shape(&mut properties);
         self.find_names(&mut properties, Names::Found).await;
-        let stored = properties
-            .to_stored()
-            .map_err(Failure::from)
-            .map_err(|failure| self.failed(Action::Create, failure.class, failure.message))?;
+        let stored = properties.to_stored().map_err(StackError::Property)?;
         self.tracked.apply_properties(stored);
         work.engine.watch.tell(|| Step::Properties {
             before: None,
@@ -581,6 +591,7 @@ fn instance(
     };
     let stored = Stored {
         physical_id: tracked.row.physical_resource_id.clone(),
+        properties: None,
         data: readable(services, data)?,
         record: Arc::new(StoredRecord::new(engine, tracked.row.id, data)),
     };

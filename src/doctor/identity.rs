@@ -211,6 +211,7 @@ mod tests {
                 message: String::new(),
                 request_id: None,
                 retry_after: None,
+                wording: crate::cloud::Wording::Keystoneauth,
             };
             remedy(&CloudError::Http(error), "correct them")
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 use super::failure::Failure;
 use super::plugin::ResourceType;
@@ -48,6 +49,7 @@ pub struct Instance {
     pub clock: Clock,
     pub session: Session,
     physical_id: Option<String>,
+    made_of: Option<Map<String, Value>>,
     data: BTreeMap<String, String>,
     record: Arc<dyn Record>,
 }
@@ -55,6 +57,8 @@ pub struct Instance {
 /// What is stored of an instance.
 pub struct Stored {
     pub physical_id: Option<String>,
+    /// `None`: nothing but what `Instance::properties` says.
+    pub properties: Option<Map<String, Value>>,
     pub data: BTreeMap<String, String>,
     pub record: Arc<dyn Record>,
 }
@@ -84,6 +88,7 @@ impl Instance {
             clock,
             session,
             physical_id: stored.physical_id,
+            made_of: stored.properties,
             data: stored.data,
             record: stored.record,
         }
@@ -99,6 +104,15 @@ impl Instance {
         self.record.set_physical_id(id).await?;
         self.physical_id = id.map(str::to_owned);
         Ok(())
+    }
+
+    /// A property as it was when the object was made or last changed, whatever the template has come to say; before any
+    /// conversion, null where it was not given.
+    pub fn made_of(&self, property: &str) -> Value {
+        match &self.made_of {
+            Some(stored) => stored.get(property).cloned().unwrap_or(Value::Null),
+            None => self.properties.as_given(property),
+        }
     }
 
     /// Makes the instance stand for an object that is not Heat's, to look at it.

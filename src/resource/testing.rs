@@ -77,6 +77,7 @@ pub fn instance(resource_type: &'static ResourceType, given: Value) -> (Instance
     let notes = Notes::default();
     let stored = Stored {
         physical_id: None,
+        properties: None,
         data: BTreeMap::new(),
         record: Arc::new(notes.clone()),
     };

@@ -60,8 +60,6 @@ pub enum RequestError {
 pub enum NotServed {
     #[error("The Resource Type ({0}) could not be found.")]
     ResourceType(String),
-    #[error("The function \"{0}\"")]
-    Function(String),
     #[error("{0} (no Python engine is alive to serve it)")]
     Feature(String),
 }
@@ -113,7 +111,7 @@ impl RequestError {
             Self::AttributeError(_) => "AttributeError",
             Self::TypeError(_) => "TypeError",
             Self::NotServed(NotServed::ResourceType(_)) => "EntityNotFound",
-            Self::NotServed(NotServed::Feature(_) | NotServed::Function(_)) => "NotSupported",
+            Self::NotServed(NotServed::Feature(_)) => "NotSupported",
             Self::Store(_) => "DBError",
             Self::Lower(error) => error.class_name(),
         }
@@ -209,7 +207,7 @@ fn is_builtin(class: &str) -> bool {
 impl From<RequestError> for Fault {
     fn from(error: RequestError) -> Self {
         let message = match &error {
-            RequestError::NotServed(NotServed::Feature(_) | NotServed::Function(_)) => {
+            RequestError::NotServed(NotServed::Feature(_)) => {
                 format!("{error} is not supported.")
             }
             _ => error.to_string(),

@@ -2,11 +2,14 @@
 
 use serde_json::{Map, Value, json};
 
+use super::error::RequestError;
 use super::time::isotime;
+use crate::python::json_reader::loads;
 use crate::python::to_text;
 use crate::resource::attributes;
 use crate::resource::state::{Action, Status};
 use crate::stack::Stack;
+use crate::stack::error::StackError;
 use crate::stack::live::{LiveResource, SHOW};
 use crate::store::Resource;
 
@@ -72,37 +75,38 @@ impl WantedAttributes {
 }
 
 /// A resource with its description, metadata and attributes.
+///
+/// # Errors
+/// When metadata that only the template gives cannot be told.
 pub async fn details(
     stack: &Stack,
     resource: &mut LiveResource,
     required_by: &[String],
     wanted: &WantedAttributes,
-) -> Map<String, Value> {
+) -> Result<Map<String, Value>, RequestError> {
     let row = resource.row.as_ref().map(|row| &row.resource);
     let definition = &resource.definition;
     let mut shown = summary(stack, &definition.name, &definition.resource_type, row, required_by);
     shown.insert("description".to_owned(), Value::from(definition.description.as_str()));
-    shown.insert("metadata".to_owned(), metadata(resource));
+    shown.insert("metadata".to_owned(), metadata(resource)?);
     if let WantedAttributes::AllAnd(extra) = wanted {
         shown.insert(
             "attributes".to_owned(),
             Value::Object(current_attributes(resource, extra).await),
         );
     }
-    shown
+    Ok(shown)
 }
 
 /// What the template gives, until the resource has metadata of its own.
-fn metadata(resource: &LiveResource) -> Value {
+fn metadata(resource: &LiveResource) -> Result<Value, StackError> {
     let stored = resource.row.as_ref().filter(|_| resource.action() != Action::Init);
     match stored {
-        Some(row) => row
-            .resource
-            .rsrc_metadata
-            .as_deref()
-            .and_then(|text| crate::python::json_reader::loads(text).ok())
-            .unwrap_or(Value::Null),
-        None => resource.metadata.clone(),
+        Some(row) => {
+            let text = row.resource.rsrc_metadata.as_deref();
+            Ok(text.and_then(|text| loads(text).ok()).unwrap_or(Value::Null))
+        }
+        None => Ok(resource.metadata.clone()?),
     }
 }
 

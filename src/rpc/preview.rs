@@ -20,10 +20,8 @@ pub async fn preview_stack(engine: &Engine, call: Call) -> Result<Value, Request
     let mut live = LiveStack::load(services, &call.context, &stack, Readers::ResourcesAndOutputs).await?;
     let tags = stack.tags.clone().unwrap_or_default();
     let mut shown = format_stack::details(&stack, &tags, services.clock.utc_now())?;
-    shown.insert(
-        "outputs".to_owned(),
-        Value::Array(outputs::values(&stack, &live.states)?),
-    );
+    let outputs = outputs::values(services, &call.context, &stack, &mut live).await?;
+    shown.insert("outputs".to_owned(), Value::Array(outputs));
     let wanted = WantedAttributes::AllAnd(Vec::new());
     let mut resources = Vec::new();
     for name in stack.definition.resources().keys() {
@@ -31,7 +29,7 @@ pub async fn preview_stack(engine: &Engine, call: Call) -> Result<Value, Request
         let Some(resource) = live.resources.get_mut(name) else {
             continue;
         };
-        let mut one = format_resource::details(&stack, resource, &required_by, &wanted).await;
+        let mut one = format_resource::details(&stack, resource, &required_by, &wanted).await?;
         one.insert(
             "properties".to_owned(),
             Value::Object(format_resource::properties(resource)),
@@ -68,21 +66,21 @@ pub async fn preview_update_stack(engine: &Engine, call: Call) -> Result<Value, 
             true => (&current, &mut preview.current),
             false => (&updated, &mut preview.updated),
         };
-        shown.insert(key.to_owned(), Value::Array(details(stack, live, &names).await));
+        shown.insert(key.to_owned(), Value::Array(details(stack, live, &names).await?));
     }
     Ok(Value::Object(shown))
 }
 
-async fn details(stack: &Stack, live: &mut LiveStack, names: &[String]) -> Vec<Value> {
+async fn details(stack: &Stack, live: &mut LiveStack, names: &[String]) -> Result<Vec<Value>, RequestError> {
     let wanted = WantedAttributes::AllAnd(Vec::new());
     let mut shown = Vec::with_capacity(names.len());
     for name in names {
         let required_by = live.required_by(name);
         if let Some(resource) = live.resources.get_mut(name) {
             shown.push(Value::Object(
-                format_resource::details(stack, resource, &required_by, &wanted).await,
+                format_resource::details(stack, resource, &required_by, &wanted).await?,
             ));
         }
     }
-    shown
+    Ok(shown)
 }

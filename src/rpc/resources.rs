@@ -44,7 +44,7 @@ pub async fn describe_stack_resource(engine: &Engine, call: Call) -> Result<Valu
     let required_by = live.required_by(&name);
     if let Some(resource) = live.resources.get_mut(&name) {
         return Ok(Value::Object(
-            format_resource::details(&stack, resource, &required_by, &wanted).await,
+            format_resource::details(&stack, resource, &required_by, &wanted).await?,
         ));
     }
     // One that the template no longer has, but that is still there.
@@ -83,7 +83,7 @@ pub async fn describe_stack_resources(engine: &Engine, call: Call) -> Result<Val
         let required_by = live.required_by(one);
         if let Some(resource) = live.resources.get_mut(one) {
             shown.push(Value::Object(
-                format_resource::details(&stack, resource, &required_by, &wanted).await,
+                format_resource::details(&stack, resource, &required_by, &wanted).await?,
             ));
         }
     }
@@ -241,6 +241,9 @@ impl<'a> OldResources<'a> {
         };
         ensure_served(&definition)?;
         let services = self.engine.services();
+        if resource.needs_availability_zones() {
+            self.live.states.learn_availability_zones(services, self.context).await;
+        }
         let states = &self.live.states;
         let mut one = LiveResource::new(
             services,
@@ -251,9 +254,9 @@ impl<'a> OldResources<'a> {
             Some(row),
             states,
         )?;
-        Ok(Some(
-            format_resource::details(self.stack, &mut one, &required_by, wanted).await,
-        ))
+        format_resource::details(self.stack, &mut one, &required_by, wanted)
+            .await
+            .map(Some)
     }
 }
 

@@ -1,4 +1,5 @@
-//! What is known of a stack's resources while one of them is worked on: the data of the nodes before it.
+//! What is known of a stack's resources while one of them is worked on: the data of the nodes before it. With them, what
+//! has been learned of the cloud that they live in.
 
 use std::collections::HashMap;
 
@@ -6,11 +7,12 @@ use serde_json::{Map, Value};
 
 use super::node::{NodeData, attribute_key};
 use crate::python::repr;
-use crate::template::{AttributeFailure, AttributePath, ResourceStates};
+use crate::template::{AttributeFailure, AttributePath, AvailabilityZones, ResourceStates};
 
 #[derive(Clone, Debug, Default)]
 pub struct KnownResources {
     by_name: HashMap<String, NodeData>,
+    pub(super) zones: Option<AvailabilityZones>,
 }
 
 impl KnownResources {
@@ -44,11 +46,16 @@ impl FromIterator<NodeData> for KnownResources {
     fn from_iter<I: IntoIterator<Item = NodeData>>(nodes: I) -> Self {
         Self {
             by_name: nodes.into_iter().map(|data| (data.name.clone(), data)).collect(),
+            zones: None,
         }
     }
 }
 
 impl ResourceStates for KnownResources {
+    fn availability_zones(&self) -> Option<&AvailabilityZones> {
+        self.zones.as_ref()
+    }
+
     fn state(&self, resource: &str) -> Option<(&str, &str)> {
         self.get(resource)
             .map(|data| (data.action.as_str(), data.status.as_str()))

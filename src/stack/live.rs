@@ -28,7 +28,8 @@ use crate::resource::properties::Names;
 use crate::resource::state::{Action, Status};
 use crate::store::LoadedResource;
 use crate::template::{
-    AttributeFailure, AttributePath, ResourceDefinition, ResourceStates, StackDefinition, TemplateError,
+    AttributeFailure, AttributePath, AvailabilityZones, ResolveError, ResourceDefinition, ResourceStates,
+    StackDefinition, TemplateError,
 };
 
 /// The attribute that shows the whole object.
@@ -37,8 +38,8 @@ pub const SHOW: &str = "show";
 /// One resource as it is now.
 pub struct LiveResource {
     pub definition: ResourceDefinition,
-    /// The metadata that the template gives.
-    pub metadata: Value,
+    /// The metadata that the template gives. Most readers never look at it.
+    pub metadata: Result<Value, ResolveError>,
     pub resource_type: &'static ResourceType,
     /// `None`: it exists in the template alone.
     pub row: Option<LoadedResource>,
@@ -64,7 +65,7 @@ impl LiveResource {
         let mut properties = properties_of(resource_type, resource, &scope)?.in_section(section);
         properties.translate(resource_type.translation, Names::AsGiven);
         resource_type.plugin.shape(&mut properties);
-        let metadata = resource.metadata(&scope)?;
+        let metadata = resource.metadata(&scope);
         let identity = Identity {
             name: resource.name.clone(),
             uuid: row.as_ref().map(|row| row.resource.uuid.clone()).unwrap_or_default(),
@@ -75,7 +76,11 @@ impl LiveResource {
                 .as_ref()
                 .map_or((Action::Init, Status::Complete), |row| state_of(&row.resource)),
         };
+        let open = |sealed| services.key.open_properties(sealed);
+        let sealed_properties = row.as_ref().and_then(|row| row.properties.as_ref());
+        let stored_properties = sealed_properties.map(open).transpose()?;
         let stored = Stored {
+            properties: stored_properties.clone(),
             physical_id: row.as_ref().and_then(|row| row.resource.physical_resource_id.clone()),
             data: match &row {
                 Some(row) => readable(services, &row.data)?,
@@ -84,14 +89,12 @@ impl LiveResource {
             record: Arc::new(ReadOnly),
         };
         let session = services.cloud.session(context)?;
-        let open = |sealed| services.key.open_properties(sealed);
-        let sealed_properties = row.as_ref().and_then(|row| row.properties.as_ref());
         let sealed_attributes = row.as_ref().and_then(|row| row.attributes.as_ref());
         Ok(Self {
             definition: resource.clone(),
             metadata,
             resource_type,
-            stored_properties: sealed_properties.map(open).transpose()?,
+            stored_properties,
             attributes: sealed_attributes
                 .map(open)
                 .transpose()?
@@ -218,14 +221,21 @@ impl LiveStack {
             states: LiveStates::default(),
             graph,
         };
+        if definition.questions_need_availability_zones() {
+            live.states.learn_availability_zones(services, context).await;
+        }
         let mut learned = HashMap::new();
         for name in order {
             let Some(resource) = definition.resource(&name) else {
                 continue;
             };
             let row = rows.remove(&name);
+            let wanted = live.wanted(definition, &name, readers);
+            if resource.needs_availability_zones() && are_read(stack, readers, &wanted) {
+                live.states.learn_availability_zones(services, context).await;
+            }
             let mut one = LiveResource::new(services, context, stack, definition, resource, row, &live.states)?;
-            let wanted = one.spelt_out(live.wanted(definition, &name, readers));
+            let wanted = one.spelt_out(wanted);
             live.states.learn(&mut one, wanted.clone()).await;
             live.resources.insert(name.clone(), one);
             learned.insert(name, wanted);
@@ -295,6 +305,13 @@ impl LiveStack {
     }
 }
 
+/// Whether somebody looks at the values that the template gives to a resource, of which these attributes are wanted. Whoever
+/// wants the outputs of a stack looks at no others.
+fn are_read(stack: &Stack, readers: Readers<'_>, wanted: &IndexSet<AttributePath>) -> bool {
+    let wants_outputs = stack.stored && readers != Readers::Resources;
+    !wants_outputs || !wanted.is_empty() || stack.definition.has_computed_questions()
+}
+
 /// What the template may refer to of live resources, attributes included that could not be told.
 #[derive(Debug, Default)]
 pub struct LiveStates {
@@ -304,6 +321,10 @@ pub struct LiveStates {
 }
 
 impl LiveStates {
+    pub async fn learn_availability_zones(&mut self, services: &Services, context: &RequestContext) {
+        self.known.learn_availability_zones(services, context).await;
+    }
+
     /// Asks for the attributes that are wanted. A resource that does not exist yet has them, but no values.
     async fn learn(&mut self, resource: &mut LiveResource, wanted: IndexSet<AttributePath>) {
         let mut values = IndexMap::new();
@@ -332,6 +353,10 @@ impl LiveStates {
 }
 
 impl ResourceStates for LiveStates {
+    fn availability_zones(&self) -> Option<&AvailabilityZones> {
+        self.known.availability_zones()
+    }
+
     fn state(&self, resource: &str) -> Option<(&str, &str)> {
         self.known.state(resource)
     }

@@ -20,6 +20,7 @@ pub mod state;
 pub mod stored;
 pub mod templates;
 pub mod validate;
+mod zones;
 
 pub use identifier::identity_of;
 pub use loaded::{Stack, action_of, time_left};

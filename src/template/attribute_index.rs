@@ -40,6 +40,15 @@ impl AttributeIndex {
         }
     }
 
+    /// Whether some questions cannot be told from the template alone.
+    pub fn is_computed(&self) -> bool {
+        !self.computed.is_empty()
+    }
+
+    pub fn needs_availability_zones(&self) -> bool {
+        self.computed.iter().any(Expression::needs_availability_zones)
+    }
+
     pub fn asked_of(&self, resource: &str, references: &dyn References) -> IndexSet<AttributePath> {
         let mut asked = self.fixed.get(resource).cloned().unwrap_or_default();
         let computed = self

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::environment::Environment;
 use super::error::TemplateError;
 use super::files::Files;
-use super::functions::{all_are_built, not_built_in};
 use super::parameters::validate_groups;
 use super::version::{Keywords, TemplateVersion};
 use crate::python::value::{class_name, is_true};
@@ -110,19 +109,6 @@ impl Template {
 
     pub fn resource_count(&self) -> usize {
         self.resource_section().map_or(0, Map::len)
-    }
-
-    /// The functions used in the template that this engine cannot compute. A stack with such a template can be loaded and
-    /// shown, but its work is better done by an engine that knows them.
-    pub fn functions_not_built(&self) -> Vec<&str> {
-        let mut names = Vec::new();
-        if all_are_built(self.version) {
-            return names;
-        }
-        for section in self.body.values() {
-            not_built_in(self.version, section, &mut names);
-        }
-        names
     }
 
     pub(crate) fn keywords(&self) -> &'static Keywords {

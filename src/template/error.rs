@@ -52,6 +52,18 @@ pub enum TemplateError {
     /// What Python raises as one of its own exceptions.
     #[error("{message}")]
     Python { class: &'static str, message: String },
+    /// What a service answered to the question that a function asks.
+    #[error(transparent)]
+    Cloud(#[from] CloudFault),
+}
+
+/// An error of another service, as the exception of Python's client for it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct CloudFault {
+    pub class: &'static str,
+    pub module: &'static str,
+    pub message: String,
 }
 
 impl TemplateError {
@@ -123,12 +135,14 @@ impl RemoteException for TemplateError {
             Self::NotSupported { .. } => "NotSupported",
             Self::RequestLimitExceeded { .. } => "RequestLimitExceeded",
             Self::Python { class, .. } => class,
+            Self::Cloud(fault) => fault.class,
         }
     }
 
     fn module(&self) -> &'static str {
         match self {
             Self::Python { .. } => "builtins",
+            Self::Cloud(fault) => fault.module,
             _ => "heat.common.exception",
         }
     }

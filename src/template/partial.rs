@@ -19,6 +19,13 @@ impl Expression {
         self.visit_calls(&mut |call| needs_none &= !asks_a_cloud(call));
         needs_none
     }
+
+    /// Whether the cloud's availability zones are part of the value.
+    pub fn needs_availability_zones(&self) -> bool {
+        let mut are_needed = false;
+        self.visit_calls(&mut |call| are_needed |= call.function == Function::GetAvailabilityZones);
+        are_needed
+    }
 }
 
 fn asks_a_cloud(call: &Call) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::error::{Fault, ResolveError, TemplateError};
+use super::error::{CloudFault, Fault, ResolveError, TemplateError};
 use super::expression::AttributePath;
 use super::resource_definition::DeletionPolicy;
 use super::stack_definition::StackDefinition;
@@ -44,9 +44,9 @@ pub trait References {
         None
     }
 
-    /// `None` where no cloud can be asked.
-    fn availability_zones(&self) -> Option<Vec<String>> {
-        None
+    /// The availability zones of the cloud; an error where they are not known.
+    fn availability_zones(&self) -> Result<Vec<String>, ResolveError> {
+        Err(zones_not_known())
     }
 
     /// Whether the stack has such a resource (one whose condition is false is not there).
@@ -91,6 +91,9 @@ pub enum AttributeFailure {
     Failed(String),
 }
 
+/// What the cloud says of its availability zones, or the error that it answered with.
+pub type AvailabilityZones = Result<Vec<String>, CloudFault>;
+
 /// What the engine knows about the resources of a stack.
 pub trait ResourceStates: Sync {
     /// Action and status; `None` for a resource about which nothing is known yet.
@@ -106,8 +109,8 @@ pub trait ResourceStates: Sync {
 
     fn has_attribute(&self, resource: &str, attribute: &str) -> bool;
 
-    /// The availability zones of the cloud that the resources live in, if they are known.
-    fn availability_zones(&self) -> Option<Vec<String>> {
+    /// The availability zones of the cloud that the resources live in; `None`: it has not been asked.
+    fn availability_zones(&self) -> Option<&AvailabilityZones> {
         None
     }
 }
@@ -187,8 +190,12 @@ impl References for Scope<'_> {
         self.definition.facade()
     }
 
-    fn availability_zones(&self) -> Option<Vec<String>> {
-        self.states.availability_zones()
+    fn availability_zones(&self) -> Result<Vec<String>, ResolveError> {
+        match self.states.availability_zones() {
+            Some(Ok(zones)) => Ok(zones.clone()),
+            Some(Err(fault)) => Err(TemplateError::Cloud(fault.clone()).into()),
+            None => Err(zones_not_known()),
+        }
     }
 
     fn has_resource(&self, name: &str) -> bool {
@@ -245,6 +252,11 @@ pub(crate) fn unknown_attribute(resource: &str, attribute: &str) -> ResolveError
         key: attribute.to_owned(),
     }
     .into()
+}
+
+/// Of an expression that is resolved where no cloud is at hand.
+fn zones_not_known() -> ResolveError {
+    Fault::ValueError("The availability zones are not known here: only the cloud can tell them".to_owned()).into()
 }
 
 /// Where nothing can be asked: constants are resolved against this.

@@ -147,6 +147,12 @@ impl ResourceDefinition {
         [self.properties.as_ref(), self.metadata.as_ref()].into_iter().flatten()
     }
 
+    /// Whether the cloud's availability zones are part of any of its values.
+    pub fn needs_availability_zones(&self) -> bool {
+        let parts = [&self.properties, &self.metadata, &self.update_policy, &self.external_id];
+        parts.into_iter().flatten().any(Expression::needs_availability_zones)
+    }
+
     /// The attributes of other resources that properties and metadata ask for.
     pub fn attributes(&self, references: &dyn References) -> Vec<(String, AttributePath)> {
         self.sections_with_attributes()

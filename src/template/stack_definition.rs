@@ -27,7 +27,6 @@ pub struct StackDefinition {
     outputs: Result<IndexMap<String, OutputDefinition>, TemplateError>,
     attributes_for_resources: AttributeIndex,
     attributes_for_outputs: AttributeIndex,
-    functions_not_built: Vec<String>,
     world: World,
 }
 
@@ -67,7 +66,6 @@ impl StackDefinition {
             .flat_map(IndexMap::values)
             .map(OutputDefinition::expression);
         let attributes_for_outputs = AttributeIndex::of(in_outputs);
-        let functions_not_built = template.functions_not_built().into_iter().map(str::to_owned).collect();
         Ok(Self {
             template,
             parameters,
@@ -77,14 +75,8 @@ impl StackDefinition {
             outputs,
             attributes_for_resources,
             attributes_for_outputs,
-            functions_not_built,
             world: world.clone(),
         })
-    }
-
-    /// A function of the template that this engine cannot compute.
-    pub fn function_not_built(&self) -> Option<&str> {
-        self.functions_not_built.first().map(String::as_str)
     }
 
     pub fn template(&self) -> &Arc<Template> {
@@ -178,6 +170,20 @@ impl StackDefinition {
         states: &dyn ResourceStates,
     ) -> IndexSet<AttributePath> {
         self.attributes_for_resources.asked_of(resource, &self.scope(states))
+    }
+
+    /// Whether it depends on values of attributes which attributes are asked for.
+    pub fn has_computed_questions(&self) -> bool {
+        self.questions().any(AttributeIndex::is_computed)
+    }
+
+    /// Whether it depends on the cloud's availability zones which attributes are asked for.
+    pub fn questions_need_availability_zones(&self) -> bool {
+        self.questions().any(AttributeIndex::needs_availability_zones)
+    }
+
+    fn questions(&self) -> impl Iterator<Item = &AttributeIndex> {
+        [&self.attributes_for_resources, &self.attributes_for_outputs].into_iter()
     }
 
     /// The attributes of one resource that outputs ask for.
@@ -359,20 +365,20 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_are_not_built_do_not_keep_a_stack_from_being_loaded() {
+    fn availability_zones_are_asked_for_where_they_are_needed() {
         let body = json!({
             "HeatTemplateFormatVersion": "2012-12-12",
             "Resources": {"a": {"Type": "X", "Properties": {"p": {"Fn::GetAZs": ""}}}},
         });
         let definition = definition(body).unwrap();
-        assert_eq!(definition.template().functions_not_built(), ["Fn::GetAZs"]);
         let resource = definition.resource("a").unwrap();
+        assert!(resource.needs_availability_zones() && !definition.questions_need_availability_zones());
         let scope = definition.scope(&NoResources);
         // The zones are not asked for before they are needed.
         assert_eq!(resource.validate(definition.template(), &scope), Ok(()));
         assert_eq!(
             resource.freeze(&scope, None).unwrap_err().to_string(),
-            "The function \"Fn::GetAZs\" is not supported."
+            "The availability zones are not known here: only the cloud can tell them"
         );
     }
 

@@ -13,6 +13,7 @@ import time
 import amqp
 import requests
 
+import nova
 import rig as lab
 
 TABLES = ('stack', 'raw_template', 'raw_template_files', 'resource', 'resource_data', 'resource_properties_data', 'event',
@@ -91,6 +92,8 @@ class Scenario:
         self.http.mount('http://', requests.adapters.HTTPAdapter(pool_maxsize=32))
         self.stacks = []
         self.unique_names = {}
+        self.nova = None
+        self.tokens = {}
 
     def note(self, label, value):
         self.record.append(('%02d %s' % (len(self.record) + 1, label), value))
@@ -107,12 +110,28 @@ class Scenario:
         self.unique_names[made] = '<id of %s %d>' % (kind, len(self.unique_names))
         return made
 
+    def have_nova(self, zones):
+        """A nova for this scenario, in the region of all its requests from now on; in no catalogue yet."""
+        self.nova = nova.Nova(self.tenant.admin, self.tenant.url, self.unique('region'), zones)
+        self.unique_names[self.nova.url] = '<nova>'
+        return self.nova
+
+    def token(self, user):
+        """With the catalogue as it is now: heat-api keeps for a while what Keystone has told of a token."""
+        if not self.nova:
+            return self.tenant.token(user)
+        key = (user, self.nova.changes)
+        if key not in self.tokens:
+            self.tokens[key] = self.tenant.new_token(user)
+        return self.tokens[key]
+
     # ------------------------------------------------------------ requests
 
     def request(self, method, path, body=None, user=None, quiet=False, label=None):
+        region = {'X-Region-Name': self.nova.region} if self.nova else {}
         answer = self.http.request(
             method, '%s/v1/%s%s' % (self.rig.api_url, self.tenant.project_id, path), json=body, timeout=300,
-            allow_redirects=False, headers={'X-Auth-Token': self.tenant.token(user or self.user)})
+            allow_redirects=False, headers={'X-Auth-Token': self.token(user or self.user), **region})
         try:
             content = answer.json()
         except ValueError:
@@ -230,6 +249,8 @@ class Scenario:
         for stack in self.stacks:
             lab.wait_until(120, 'deletion of ' + stack.name, lambda: self.state(stack) in ('gone', 'DELETE_FAILED'))
         self.user = user
+        if self.nova:
+            self.nova.close()
         self.tenant.remove_named(self.unique_names)
         self.until_quiet()
         empty_tables(self.rig)

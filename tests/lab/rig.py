@@ -330,6 +330,10 @@ class Tenant:
     def token(self, user='member'):
         return self.sessions[user].get_token()
 
+    def new_token(self, user):
+        session = self.sessions[user]
+        return session.auth.get_auth_ref(session).auth_token
+
     def remove_named(self, tails):
         """Projects, users and groups whose name ends so: what stacks made and could not delete, or scenarios made for them."""
         # Projects twice: one that has others below it goes after them.

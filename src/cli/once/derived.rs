@@ -170,7 +170,7 @@ impl References for Reading<'_> {
         self.scope.facade()
     }
 
-    fn availability_zones(&self) -> Option<Vec<String>> {
+    fn availability_zones(&self) -> Result<Vec<String>, ResolveError> {
         self.scope.availability_zones()
     }
 

@@ -67,7 +67,7 @@ impl Plugin for ValuePlugin {
 
     /// The value as it is stored: the type decides whether it is accepted, not what becomes of it.
     async fn attribute(&self, instance: &mut Instance, _name: &str) -> Result<Option<Value>, Failure> {
-        let value = instance.properties.as_given("value");
+        let value = instance.made_of("value");
         Ok((!value.is_null()).then_some(value))
     }
 

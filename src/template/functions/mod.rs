@@ -338,11 +338,8 @@ pub(crate) fn resolve(call: &Call, resolver: &Resolver<'_>) -> Result<Option<Val
             arguments.render(),
         )]))),
         Function::ResourceFacade { .. } => lookup::facade(arguments, resolver),
-        Function::GetAvailabilityZones => match resolver.references.availability_zones() {
-            Some(zones) => Ok(zones.into()),
-            None => Err(not_built(name).into()),
-        },
-        Function::Ref | Function::Invalid => Err(not_built(name).into()),
+        Function::GetAvailabilityZones => resolver.references.availability_zones().map(Value::from),
+        Function::Ref | Function::Invalid => Err(never_resolved(name).into()),
     }?;
     resolver.spend(weight(&value))?;
     Ok(Some(value))
@@ -371,38 +368,8 @@ pub(crate) fn referenced_attribute(call: &Call, resolver: &Resolver<'_>) -> Opti
     }
 }
 
-/// Whether this engine can compute a function.
-fn is_built(function: Function) -> bool {
-    !matches!(function, Function::GetAvailabilityZones)
-}
-
-/// Whether this engine can compute every function of a version.
-pub(crate) fn all_are_built(version: TemplateVersion) -> bool {
-    let mut of_version = BODY_FUNCTIONS
-        .iter()
-        .filter(|(_, versions, _)| versions.contains(&version));
-    of_version.all(|(_, _, function)| is_built(*function))
-}
-
-/// The functions of a version that are used in a document although this engine cannot compute them.
-pub(crate) fn not_built_in<'a>(version: TemplateVersion, document: &'a Value, names: &mut Vec<&'a str>) {
-    match document {
-        Value::Array(items) => items.iter().for_each(|item| not_built_in(version, item, names)),
-        Value::Object(entries) => {
-            for (name, value) in entries {
-                let is_call = entries.len() == 1;
-                let function = is_call.then(|| lookup(version, Context::Body, name)).flatten();
-                if function.is_some_and(|function| !is_built(function)) && !names.contains(&name.as_str()) {
-                    names.push(name);
-                }
-                not_built_in(version, value, names);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn not_built(name: &str) -> Fault {
+/// Parsing makes something else of it, or refuses it.
+fn never_resolved(name: &str) -> Fault {
     TemplateError::NotSupported {
         feature: format!("The function \"{name}\""),
     }

@@ -1,6 +1,6 @@
 //! What our side makes of a probe. `oracle.py` does the same with Heat's own modules.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt as _;
 use heat_engine::exception::RemoteException;
@@ -16,9 +16,9 @@ use heat_engine::template::environment::{merge_environment_files, mergeable_para
 use heat_engine::template::parameters::own_schemata;
 use heat_engine::template::reading::{read_environment, read_map, read_template};
 use heat_engine::template::{
-    AttributeFailure, AttributePath, CustomConstraintCheck, DeletionPolicy, Environment, Facade, Files,
-    OutputDefinition, Parameters, RegisteredType, ResolveError, ResourceDefinition, ResourceStates, StackDefinition,
-    StackIdentity, Template, TemplateError, World,
+    AttributeFailure, AttributePath, AvailabilityZones, CustomConstraintCheck, DeletionPolicy, Environment, Facade,
+    Files, OutputDefinition, Parameters, RegisteredType, ResolveError, ResourceDefinition, ResourceStates,
+    StackDefinition, StackIdentity, Template, TemplateError, World,
 };
 use heat_engine::yaql::Surroundings;
 use serde_json::{Map, Value, json};
@@ -94,8 +94,9 @@ impl ResourceStates for States<'_> {
             .collect())
     }
 
-    fn availability_zones(&self) -> Option<Vec<String>> {
-        Some(vec!["nova".to_owned(), "second".to_owned()])
+    fn availability_zones(&self) -> Option<&AvailabilityZones> {
+        static ZONES: LazyLock<AvailabilityZones> = LazyLock::new(|| Ok(vec!["nova".to_owned(), "second".to_owned()]));
+        Some(&ZONES)
     }
 
     fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
