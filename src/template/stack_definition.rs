@@ -364,6 +364,8 @@ mod tests {
         assert!(error.to_string().contains("depends on too many others"), "{error}");
     }
 
+    const ZONES_NOT_KNOWN: &str = "The availability zones are not known here: only the cloud can tell them";
+
     #[test]
     fn availability_zones_are_asked_for_where_they_are_needed() {
         let body = json!({
@@ -376,10 +378,25 @@ mod tests {
         let scope = definition.scope(&NoResources);
         // The zones are not asked for before they are needed.
         assert_eq!(resource.validate(definition.template(), &scope), Ok(()));
-        assert_eq!(
-            resource.freeze(&scope, None).unwrap_err().to_string(),
-            "The availability zones are not known here: only the cloud can tell them"
-        );
+        assert_eq!(resource.freeze(&scope, None).unwrap_err().to_string(), ZONES_NOT_KNOWN);
+    }
+
+    #[test]
+    fn availability_zones_may_say_which_attributes_are_asked_for_but_not_of_which_resource() {
+        let zone = json!({"Fn::Select": ["0", {"Fn::GetAZs": ""}]});
+        let body = json!({
+            "heat_template_version": "2013-05-23",
+            "resources": {
+                "a": {"type": "X"},
+                "way": {"type": "X", "properties": {"p": {"get_attr": ["a", "show", zone]}}},
+                "name": {"type": "X", "properties": {"p": {"get_resource": zone}}},
+            },
+        });
+        let definition = definition(body).unwrap();
+        assert!(definition.questions_need_availability_zones() && definition.has_computed_questions());
+        let dependencies = |name: &str| definition.dependencies(definition.resource(name).unwrap(), &NoResources);
+        assert_eq!(dependencies("way").unwrap(), ["a"]);
+        assert_eq!(dependencies("name").unwrap_err().to_string(), ZONES_NOT_KNOWN);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub enum Fate {
     Refuse(u16, &'static str),
     /// The same, with this text for an explanation.
     Say(u16, String),
+    /// The service does not get it; this, which is JSON, is the answer.
+    Answer(u16, String),
     /// The service gets it, but its answer is lost.
     LoseAnswer,
     /// Neither request nor answer arrives.
@@ -131,9 +133,10 @@ impl State {
         let seen = seen_of(&request);
         let fate = (self.rule.lock().expect("not poisoned"))(&seen);
         self.seen.lock().expect("not poisoned").push(seen);
-        let answer = match fate {
+        let answered = match fate {
             Fate::Refuse(status, headers) => refusal(status, headers, "Refused by the test."),
             Fate::Say(status, text) => refusal(status, "", &text),
+            Fate::Answer(status, body) => answer(status, "", &body),
             Fate::Lose => return,
             Fate::Pass => self.forward(&request).await,
             Fate::LoseAnswer => {
@@ -141,7 +144,7 @@ impl State {
                 return;
             }
         };
-        let _ = client.write_all(&answer).await;
+        let _ = client.write_all(&answered).await;
         let _ = client.shutdown().await;
     }
 
@@ -217,9 +220,16 @@ fn seen_of(request: &Message) -> Seen {
 }
 
 fn refusal(status: u16, headers: &str, text: &str) -> Vec<u8> {
-    let body = format!("{{\"error\": {{\"code\": {status}, \"message\": \"{text}\"}}}}");
+    answer(
+        status,
+        headers,
+        &format!("{{\"error\": {{\"code\": {status}, \"message\": \"{text}\"}}}}"),
+    )
+}
+
+fn answer(status: u16, headers: &str, body: &str) -> Vec<u8> {
     format!(
-        "HTTP/1.1 {status} Refused\r\nContent-Type: application/json\r\nx-openstack-request-id: req-refused\r\n\
+        "HTTP/1.1 {status} As the test says\r\nContent-Type: application/json\r\nx-openstack-request-id: req-refused\r\n\
          {headers}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     )

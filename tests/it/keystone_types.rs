@@ -97,6 +97,7 @@ impl Bench {
         };
         let stored = Stored {
             physical_id: None,
+            properties: None,
             data: BTreeMap::new(),
             record: Arc::new(Memory::default()),
         };

@@ -91,6 +91,14 @@ fn a_sound_template_is_resolved_as_far_as_that_goes() {
     assert!(told["resources"].get("server").is_none());
 }
 
+/// Only the cloud knows them, so the calls that ask for them stand where their values would.
+#[test]
+fn availability_zones_are_left_to_the_cloud() {
+    let (told, code) = template(&["resolve", "sound-zones.template"]);
+    assert_eq!(code, 0, "{told}");
+    compare("sound-zones.resolved", &told).unwrap();
+}
+
 #[test]
 fn warnings_are_errors_for_who_is_strict() {
     assert_eq!(template(&["validate", "function.yaml"]).1, 0);

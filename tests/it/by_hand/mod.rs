@@ -8,6 +8,7 @@ mod picture;
 mod refusals;
 mod rehearsal;
 mod replay;
+mod zones;
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
