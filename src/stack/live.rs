@@ -197,6 +197,8 @@ pub enum Readers<'a> {
     /// Resources alone: what they have to tell each other so that their own attributes can be read.
     Resources,
     OneOutput(&'a str),
+    /// Those of a template that is looked at as such: what its values are is nobody's concern.
+    Template,
 }
 
 impl LiveStack {
@@ -221,7 +223,7 @@ impl LiveStack {
             states: LiveStates::default(),
             graph,
         };
-        if definition.questions_need_availability_zones() {
+        if definition.questions_need_availability_zones() && readers != Readers::Template {
             live.states.learn_availability_zones(services, context).await;
         }
         let mut learned = HashMap::new();
@@ -275,7 +277,7 @@ impl LiveStack {
     fn wanted(&self, definition: &StackDefinition, name: &str, readers: Readers<'_>) -> IndexSet<AttributePath> {
         match readers {
             Readers::Resources => definition.attributes_asked_by_resources(name, &self.states),
-            Readers::ResourcesAndOutputs => {
+            Readers::ResourcesAndOutputs | Readers::Template => {
                 let mut asked = definition.attributes_asked_by_resources(name, &self.states);
                 asked.extend(definition.attributes_asked_by_outputs(name, &self.states));
                 asked
@@ -308,8 +310,13 @@ impl LiveStack {
 /// Whether somebody looks at the values that the template gives to a resource, of which these attributes are wanted. Whoever
 /// wants the outputs of a stack looks at no others.
 fn are_read(stack: &Stack, readers: Readers<'_>, wanted: &IndexSet<AttributePath>) -> bool {
-    let wants_outputs = stack.stored && readers != Readers::Resources;
-    !wants_outputs || !wanted.is_empty() || stack.definition.has_computed_questions()
+    match readers {
+        Readers::Template => false,
+        Readers::Resources => true,
+        Readers::ResourcesAndOutputs | Readers::OneOutput(_) => {
+            !stack.stored || !wanted.is_empty() || stack.definition.has_computed_questions()
+        }
+    }
 }
 
 /// What the template may refer to of live resources, attributes included that could not be told.

@@ -68,6 +68,11 @@ async fn nova_is_asked_where_a_value_is_about_to_be_looked_at_and_only_there() {
             }),
         )
     };
+    let validated = json!({"template": with_zones(), "params": {}});
+    let told = site.call_as(&user, "validate_template", validated).await;
+    assert_eq!(told["Description"], "No description");
+    assert_eq!(nova.door.take_calls(), [""; 0]);
+
     let stack = site.create_as(&user, "zoned", with_zones()).await;
     site.until_settled(&stack, "CREATE_COMPLETE").await;
     // Once when the stack was validated, and once when its one resource was made.
