@@ -50,6 +50,7 @@ pub enum EngineError {
 pub async fn serve(daemon: Daemon) -> Result<(), EngineError> {
     let monitoring = Monitoring::open(&daemon.settings, daemon.shutdown.soft().clone());
     let bus = open_bus(&daemon.settings, Vec::new())?;
+    tokio::spawn(bus.clone().feel_for_alarms());
     let services = tokio::select! {
         services = connect(daemon.settings.clone(), Some(&bus), Journal::default()) => services?,
         // Nothing has begun that would have to be ended.

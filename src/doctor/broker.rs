@@ -13,12 +13,14 @@ use crate::settings::Settings;
 pub struct Broker {
     pub bus: Bus,
     pub refused: Vec<Refusal>,
+    /// It takes messages, as far as is known.
+    pub takes_messages: bool,
 }
 
 impl Broker {
-    /// Whoever lacks a permission gets no answer, however well the engines are.
+    /// Whoever lacks a permission gets no answer, however well the engines are; nor does anybody whose question is not taken.
     pub fn may_ask_engines(&self) -> bool {
-        self.refused.is_empty()
+        self.refused.is_empty() && self.takes_messages
     }
 }
 
@@ -34,6 +36,8 @@ pub async fn look(settings: &Settings, report: &mut Report) -> Option<Broker> {
         );
         return None;
     };
+    let tried = try_permissions(settings, &bus).await;
+    // The broker tells a connection of an alarm when that publishes.
     if let Some(reason) = bus.health().blocked {
         report.problem(
             Area::Broker,
@@ -41,9 +45,19 @@ pub async fn look(settings: &Settings, report: &mut Report) -> Option<Broker> {
             "stacks stand still until it does",
             "free memory or disk on the broker's machine (`rabbitmqctl status` shows the alarm)",
         );
+        return Some(Broker {
+            bus,
+            refused: Vec::new(),
+            takes_messages: false,
+        });
     }
-    let refused = try_permissions(settings, &bus, report).await;
-    Some(Broker { bus, refused })
+    let takes_messages = tried.unanswered.is_empty();
+    tell_of_permissions(&tried, report);
+    Some(Broker {
+        bus,
+        refused: tried.refusals,
+        takes_messages,
+    })
 }
 
 /// A bus whose both connections are up.
@@ -123,21 +137,23 @@ async fn try_those_of_notifications(settings: &Settings, report: &mut Report) {
     );
 }
 
-async fn try_permissions(settings: &Settings, bus: &Bus, report: &mut Report) -> Vec<Refusal> {
+async fn try_permissions(settings: &Settings, bus: &Bus) -> Tried {
     let notifications = names_of_notifications(settings);
     let notifications: Vec<&str> = notifications.iter().map(String::as_str).collect();
     let trying = bus.examine_permissions(&TOPICS, &notifications);
-    let Tried { refusals, unanswered } = match tokio::time::timeout(PATIENCE, trying).await {
-        Ok(Ok(tried)) => tried,
-        Ok(Err(error)) => Tried {
-            unanswered: vec![chain(&error)],
-            ..Tried::default()
-        },
-        Err(_) => Tried {
-            unanswered: vec![format!("not within {PATIENCE:?}")],
-            ..Tried::default()
-        },
+    let unanswered = match tokio::time::timeout(PATIENCE, trying).await {
+        Ok(Ok(tried)) => return tried,
+        Ok(Err(error)) => chain(&error),
+        Err(_) => format!("not within {PATIENCE:?}"),
     };
+    Tried {
+        unanswered: vec![unanswered],
+        ..Tried::default()
+    }
+}
+
+fn tell_of_permissions(tried: &Tried, report: &mut Report) {
+    let Tried { refusals, unanswered } = tried;
     if !unanswered.is_empty() {
         report.problem(
             Area::Broker,
@@ -152,9 +168,8 @@ async fn try_permissions(settings: &Settings, bus: &Bus, report: &mut Report) ->
         report.fine(Area::Broker, "the user may make queues, write and read");
     }
     for permission in [Permission::Configure, Permission::Write, Permission::Read] {
-        tell_refusals(permission, &refusals, report);
+        tell_refusals(permission, refusals, report);
     }
-    refusals
 }
 
 pub fn tell_refusals(permission: Permission, refusals: &[Refusal], report: &mut Report) {

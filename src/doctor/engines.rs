@@ -178,7 +178,7 @@ async fn ask_one(settings: &Settings, client: &RpcClient, engine_id: &str) -> An
             Some(version) => Answer::Ours(version.to_owned()),
             None => Answer::Silence,
         },
-        Err(CallError::Publish(_) | CallError::ReplyQueue(_)) => Answer::NotAsked,
+        Err(CallError::NotSent { .. } | CallError::Publish(_) | CallError::ReplyQueue(_)) => Answer::NotAsked,
         _ => Answer::Silence,
     }
 }

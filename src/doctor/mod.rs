@@ -50,7 +50,7 @@ pub async fn examine(reading: Reading, remove: bool) -> Report {
     }
     let mut broker = broker::look(&settings, &mut report).await;
     let cloud = cloud_of(&settings, &mut report);
-    if let Some(broker) = &mut broker {
+    if let Some(broker) = broker.as_mut().filter(|broker| broker.takes_messages) {
         topology::look(&settings, broker, cloud.as_ref(), &mut report).await;
     }
     if let Some(cloud) = &cloud {
@@ -84,7 +84,8 @@ async fn look_at_engines(
 ) {
     let askable = broker.filter(|broker| broker.may_ask_engines());
     let lacking = match broker {
-        Some(_) => "all permissions on the broker",
+        Some(broker) if broker.takes_messages => "all permissions on the broker",
+        Some(_) => "a broker that takes messages",
         None => "the broker",
     };
     let bus = askable.map(|broker| &broker.bus);
@@ -94,7 +95,14 @@ async fn look_at_engines(
     let mut known = engines::look(settings, store, bus, report).await;
     stacks::look(settings, store, bus, &mut known, report).await;
     match bus {
-        Some(bus) => queues::look(bus, &known, remove, report).await,
+        Some(bus) => {
+            if timeout(PATIENCE, queues::look(bus, &known, remove, report))
+                .await
+                .is_err()
+            {
+                tell_silence(Area::Queues, "the broker", report);
+            }
+        }
         None => left_out(Area::Queues, "whose queues are left", lacking, report),
     }
 }

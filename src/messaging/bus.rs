@@ -1,6 +1,7 @@
 //! The handle to the message bus that the rest of the engine holds.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -65,6 +66,8 @@ impl Drop for Shared {
     }
 }
 
+const FEEL_FOR_ALARMS: Duration = Duration::from_secs(10);
+
 impl Bus {
     /// Checks the options and starts to connect; it does not wait for a broker.
     pub fn open(mut options: Options, clock: Clock) -> Result<Self, SetupError> {
@@ -105,6 +108,19 @@ impl Bus {
         let consuming = self.shared.consuming.state().borrow().clone();
         let publishing = self.shared.publishing.state().borrow().clone();
         health(&publishing, &consuming)
+    }
+
+    /// Keeps in touch with the broker for as long as the bus is open, so that an alarm is known of by whoever has nothing to
+    /// send, too: a broker tells a connection of it when that publishes.
+    pub async fn feel_for_alarms(self) {
+        let closed = self.shared.closed.clone();
+        let feeling = async {
+            loop {
+                tokio::time::sleep(FEEL_FOR_ALARMS).await;
+                self.shared.publisher.feel_for_alarm().await;
+            }
+        };
+        closed.run_until_cancelled(feeling).await;
     }
 
     pub fn health_watch(&self) -> HealthWatch {
@@ -207,7 +223,7 @@ impl HealthWatch {
 fn health(publishing: &LinkState, consuming: &LinkState) -> Health {
     Health {
         connected: publishing.live.is_some() && consuming.live.is_some(),
-        blocked: publishing.blocked.clone(),
+        blocked: publishing.blocked.clone().or_else(|| consuming.blocked.clone()),
         broker: publishing.broker(),
     }
 }

@@ -28,6 +28,8 @@ const CONFIRM_PATIENCE: Duration = Duration::from_secs(60);
 /// How long the broker may take to tell of a queue.
 const QUESTION_PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(500);
+/// A queue of the default exchange that there is not.
+const TO_NOBODY: &str = "heat-engine-rs.to-nobody";
 /// Pause before another look whether a queue has come (back) into being; oslo.messaging's own.
 const PAUSE_WHILE_NO_QUEUE: Duration = Duration::from_millis(250);
 
@@ -113,6 +115,7 @@ struct Lane {
 }
 
 /// Why one attempt came to nothing.
+#[derive(Debug)]
 enum Failure {
     /// No queue takes it.
     Returned,
@@ -186,6 +189,24 @@ impl Publisher {
                 }
                 other => return other,
             }
+        }
+    }
+
+    /// Publishes what no queue takes, unless it is known already that the broker takes nothing.
+    pub(super) async fn feel_for_alarm(&self) {
+        let state = self.link.state().borrow().clone();
+        let (Some(live), None) = (state.live, state.blocked) else {
+            return;
+        };
+        let nothing = Outgoing {
+            to: Destination::DefaultExchange,
+            routing_key: TO_NOBODY.to_owned(),
+            mandatory: false,
+            body: Vec::new().into(),
+            properties: BasicProperties::default(),
+        };
+        if let Err(error) = live.answered(self.attempt(&live, &nothing)).await {
+            tracing::debug!(?error, "the broker was felt for in vain");
         }
     }
 

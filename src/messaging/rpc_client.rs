@@ -1,5 +1,6 @@
 //! Casts and calls to other services.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -60,6 +61,13 @@ impl Target {
 pub enum CallError {
     #[error("no reply to {method} from {routing_key} within {timeout:?}")]
     TimedOut {
+        method: String,
+        routing_key: String,
+        timeout: Duration,
+    },
+    /// Which says nothing of who was to answer.
+    #[error("no broker took {method} for {routing_key} within {timeout:?}")]
+    NotSent {
         method: String,
         routing_key: String,
         timeout: Duration,
@@ -178,10 +186,18 @@ impl RpcClient {
             note.end(Outcome::Imagined);
             return Err(timed_out(target, method, timeout));
         };
-        let waiting = Box::pin(call_until_answered(bus, target, method, arguments, context, timeout));
+        let is_sent = AtomicBool::new(false);
+        let waiting = Box::pin(call_until_answered(
+            bus, target, method, arguments, context, timeout, &is_sent,
+        ));
         let answer = match tokio::time::timeout(timeout, waiting).await {
-            Ok(Err(CallError::Publish(PublishError::TimedOut { .. } | PublishError::Undeliverable { .. })))
-            | Err(_) => Err(timed_out(target, method, timeout)),
+            Ok(Err(CallError::Publish(PublishError::Undeliverable { .. }))) => Err(timed_out(target, method, timeout)),
+            Err(_) if is_sent.load(Ordering::Relaxed) => Err(timed_out(target, method, timeout)),
+            Ok(Err(CallError::Publish(PublishError::TimedOut { .. }))) | Err(_) => Err(CallError::NotSent {
+                method: method.to_owned(),
+                routing_key: target.routing_key(),
+                timeout,
+            }),
             Ok(answer) => answer,
         };
         note.end(Outcome::of(&answer));
@@ -228,6 +244,7 @@ async fn call_until_answered(
     arguments: Map<String, Value>,
     context: &Map<String, Value>,
     timeout: Duration,
+    is_sent: &AtomicBool,
 ) -> Result<Value, CallError> {
     let deadline = Instant::now() + timeout;
     let reply_queue = bus.reply_queue()?;
@@ -245,6 +262,7 @@ async fn call_until_answered(
         .publisher
         .publish_patiently(&frame, timeout, Some(deadline))
         .await?;
+    is_sent.store(true, Ordering::Relaxed);
     answer(expectation, method).await
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::daemon::trouble::until;
 use crate::daemon::{RunningEngine, program, text};
 use crate::lab::{Lab, TestDatabase, TestVhost};
+use crate::messaging::broker::OwnBroker;
 use crate::rpc::Deployment;
 
 const PYTHON_IS_MISSING: &str = "1 of heat-engine-rs answer, and none of Python's";
@@ -432,6 +433,22 @@ fn whoever_says_nothing_is_not_waited_for() {
     let wanted = format!("broker: {silent}: no answer within 10s");
     assert!(visit.has("problem", &wanted), "{:#}", visit.report);
     assert!(visit.has("problem", "database: "), "{:#}", visit.report);
+}
+
+#[test]
+fn an_alarm_of_the_broker_is_told_and_nobody_is_asked() {
+    let broker = OwnBroker::start();
+    broker.control(&["set_vm_memory_high_watermark", "0"]);
+    let place = Place::new("alarm");
+    let visit = place.visit(&format!("[DEFAULT]\ntransport_url = {}\n", broker.transport_url()), &[]);
+    let problems = visit.of("problem");
+    assert!(
+        problems.len() == 1 && problems[0].starts_with("broker: the broker takes no messages: "),
+        "{:#}",
+        visit.report
+    );
+    let wanted = "engines: which engines answer: without a broker that takes messages nobody can tell";
+    assert!(visit.has("unseen", wanted), "{:#}", visit.report);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! An engine that reports in the service table lives, even if it does not answer: it may be cut off from the broker and
 //! still work on what it holds. An engine that answers lives, even if it does not report. One that does neither is
-//! suspected, and is dead if it is the same a while later; ids are new at every start, so the dead stay dead.
+//! suspected, and is dead if it is the same a while later. Its machine may only have been paused: so it is looked at anew
+//! whenever it holds something, and lives again once it reports or answers.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -38,6 +39,18 @@ impl Engines {
         self.suspected_since.clear();
     }
 
+    fn forget_all_but(&mut self, holders: &[&String]) {
+        self.dead.retain(|engine| holders.contains(&engine));
+        self.suspected_since.retain(|engine, _| holders.contains(&engine));
+    }
+
+    fn lives(&mut self, engine_id: &str) {
+        self.suspected_since.remove(engine_id);
+        if self.dead.remove(engine_id) {
+            tracing::warn!(engine_id, "the engine, which was taken for dead, lives");
+        }
+    }
+
     fn suspect(&mut self, engine_id: &str, suspense: Duration, now: Instant) -> bool {
         let since = *self.suspected_since.entry(engine_id.to_owned()).or_insert(now);
         // The pause between two sweeps may be a little short of it.
@@ -55,41 +68,29 @@ impl Recovery {
     pub(super) async fn dead_among(&mut self, engine_ids: &[String]) -> Result<HashSet<String>, StackError> {
         let own = self.engine.services.engine_id.clone();
         let mut dead = HashSet::new();
-        let mut unknown = Vec::new();
-        for engine_id in engine_ids.iter().filter(|id| **id != own) {
-            if self.engines.dead.contains(engine_id) {
-                dead.insert(engine_id.clone());
-            } else {
-                unknown.push(engine_id.clone());
-            }
-        }
-        self.engines
-            .suspected_since
-            .retain(|suspect, _| unknown.contains(suspect));
-        if unknown.is_empty() {
+        let others: Vec<&String> = engine_ids.iter().filter(|id| **id != own).collect();
+        self.engines.forget_all_but(&others);
+        if others.is_empty() {
             return Ok(dead);
         }
         let services = self.engine.services.store.services_all().await?;
         let now = self.engine.services.clock.utc_now();
-        let silent: Vec<String> = unknown
-            .into_iter()
-            .filter(|engine_id| {
-                let reports = services
-                    .iter()
-                    .any(|row| row.engine_id == **engine_id && reports(row, now));
-                if reports {
-                    self.engines.suspected_since.remove(engine_id);
-                }
-                !reports
-            })
-            .collect();
+        let mut silent = Vec::new();
+        for engine_id in others {
+            let is_its = |row: &&Service| row.engine_id == *engine_id;
+            match services.iter().find(is_its).is_some_and(|row| reports(row, now)) {
+                true => self.engines.lives(engine_id),
+                false => silent.push(engine_id.clone()),
+            }
+        }
         for some in silent.chunks(ASKED_TOGETHER) {
             let asked_at = Instant::now();
             let answers = self.ask(some).await;
             self.engines.waited += asked_at.elapsed();
             for (engine_id, answers) in some.iter().zip(answers) {
                 match answers {
-                    Ok(true) => drop(self.engines.suspected_since.remove(engine_id)),
+                    Ok(true) => self.engines.lives(engine_id),
+                    Ok(false) if self.engines.dead.contains(engine_id) => drop(dead.insert(engine_id.clone())),
                     Ok(false) if self.engines.suspect(engine_id, self.suspense(), Instant::now()) => {
                         tracing::warn!(engine_id, "the engine is dead: it neither reports nor answers");
                         RecoveryCounters::count(&self.counters.dead_engines);
@@ -133,5 +134,9 @@ mod tests {
         let mut look = |later: u64| engines.suspect("e", suspense, first_look + Duration::from_secs(later));
         assert_eq!([look(0), look(1), look(11)], [false, false, true]);
         assert!(!engines.has_suspects() && engines.dead.contains("e"));
+        engines.forget_all_but(&[&"e".to_owned()]);
+        assert!(engines.dead.contains("e"), "it is not waited for once more");
+        engines.lives("e");
+        assert!(!engines.dead.contains("e"), "it is suspected anew, if ever");
     }
 }

@@ -55,10 +55,11 @@ async fn a_broker_without_memory_makes_senders_wait() {
     };
     cast(1).await.unwrap().unwrap();
 
+    tokio::spawn(bus.clone().feel_for_alarms());
     broker.control(&["set_vm_memory_high_watermark", "0"]);
-    // The broker tells a connection when it publishes.
-    let waiting = [cast(2), cast(3)];
+    // The broker tells a connection when it publishes, and who has nothing to send hears of it all the same.
     eventually("the broker to block us", || bus.health().blocked.is_some()).await;
+    let waiting = [cast(2), cast(3)];
     let health = bus.health();
     assert!(health.connected, "{health:?}");
     tokio::time::sleep(Duration::from_secs(1)).await;

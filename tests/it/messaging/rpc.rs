@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use heat_engine::clock::Clock;
-use heat_engine::messaging::{CallError, Notifier, RpcClient, Target};
+use heat_engine::messaging::{Bus, CallError, Notifier, RpcClient, Target};
 use heat_engine::settings::{Settings, SettingsSources};
 use rstest::rstest;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::methods::{self, eventually, object, serve};
+use super::methods::{self, eventually, object, options, serve};
 use super::peer::{Peer, request};
 use super::topology::without_ids;
 use crate::lab::{Lab, TestVhost};
@@ -399,4 +399,18 @@ async fn compressed_frames_are_read_and_sent(#[case] theirs: &str, #[case] ours:
         .call(&target, "echo", object(arguments.clone()), &Default::default(), TIMEOUT)
         .await;
     assert_eq!(answer.unwrap()["arguments"], arguments);
+}
+
+/// A question that nobody could be asked says nothing of who was to answer it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_no_broker_took_was_not_sent() {
+    let vhost = Lab::get().fresh_vhost("unsent");
+    let mut nowhere = options(&vhost, "");
+    nowhere.transport.transport_url = "rabbit://u:p@127.0.0.1:1/".to_owned().into();
+    let bus = Bus::open(nowhere, Clock::system()).unwrap();
+    let (target, context, patience) = (Target::topic("engine", "1.0"), Map::new(), Duration::from_millis(300));
+    let called = RpcClient::new(&bus);
+    let answer = called.call(&target, "echo", Map::new(), &context, patience).await;
+    assert!(matches!(answer, Err(CallError::NotSent { .. })), "{answer:?}");
+    bus.close().await;
 }

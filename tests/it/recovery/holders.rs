@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::stop;
 use crate::convergence::site::{Site, Stack, eventually};
-use crate::convergence::templates::{template, test, test_after};
+use crate::convergence::templates::{flat, template, test, test_after};
 use crate::lab::Lab;
 
 const WENT_DOWN: &str = "SELECT resource_status_reason FROM event WHERE resource_action = 'CREATE' \
@@ -78,6 +78,39 @@ async fn resources_stay_in_progress_after_a_crash_and_the_next_update_takes_them
     site.delete(&stack).await;
     site.until_settled(&stack, "gone").await;
     site.nothing_is_leaked(&stack).await;
+    site.close().await;
+}
+
+/// A machine that was paused: what its engine holds after it has come back is nobody else's.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_was_taken_for_dead_and_is_back_is_left_alone() {
+    let site = Site::restless("back").await;
+    let paused = site.engine().await;
+    let first = site.create_pair("first", 4).await;
+    let held = site.until_resource(&first, "a", "CREATE_IN_PROGRESS").await;
+    assert_eq!(held.engine_id, Some(paused.id()));
+    paused.signal("STOP");
+    let _other = site.engine().await;
+    site.until_tidy(&first, "CREATE_COMPLETE").await;
+    assert_eq!(site.texts(WENT_DOWN).await, ["Worker went down during resource CREATE"]);
+    paused.signal("CONT");
+    eventually("it is back", || async {
+        let holders = "SELECT engine_id FROM service WHERE updated_at > UTC_TIMESTAMP() - INTERVAL 2 SECOND";
+        site.texts(holders).await.contains(&paused.id())
+    })
+    .await;
+
+    let slowly = json!({"value": "1", "action_wait_secs": {"create": 8}});
+    let second = site.create("second", flat(6, &slowly)).await;
+    eventually("it works again", || async {
+        let resources = site.resources(&second).await;
+        resources.iter().any(|resource| resource.engine_id == Some(paused.id()))
+    })
+    .await;
+    site.until_tidy(&second, "CREATE_COMPLETE").await;
+    let once = ["r0", "r1", "r2", "r3", "r4", "r5"].map(|name| format!("{name} CREATE_IN_PROGRESS"));
+    let times = site.times(&second, once.each_ref().map(String::as_str)).await;
+    assert_eq!(times, [1; 6], "{:#?}", site.events(&second).await);
     site.close().await;
 }
 
