@@ -352,7 +352,7 @@ fn fields_of<'a>(
     if version.is_hot() {
         let unknown_keys: IndexSet<String> = fields
             .keys()
-            .filter(|key| !is_hot_resource_key(key, version))
+            .filter(|key| !has_resource_key(version, key))
             .cloned()
             .collect();
         if !unknown_keys.is_empty() {
@@ -372,7 +372,7 @@ fn senseless_list(
     if let Some(item) = items.iter().find(|item| item.is_array() || item.is_object()) {
         return TemplateError::invalid(format!("unhashable type: '{}'", class_name(item)));
     }
-    let is_key = |item: &Value| item.as_str().is_some_and(|key| is_hot_resource_key(key, version));
+    let is_key = |item: &Value| item.as_str().is_some_and(|key| has_resource_key(version, key));
     let unknown_items: IndexSet<String> = items.iter().filter(|item| !is_key(item)).map(to_text).collect();
     if !unknown_items.is_empty() {
         unknown(unknown_items)
@@ -388,7 +388,8 @@ fn missing_type(name: &str, key: &str) -> TemplateError {
     TemplateError::invalid(Fault::KeyError(message.into()).to_string())
 }
 
-fn is_hot_resource_key(key: &str, version: TemplateVersion) -> bool {
+/// Whether a definition of a resource may have such a key in a version of HOT.
+pub(crate) fn has_resource_key(version: TemplateVersion, key: &str) -> bool {
     match key {
         "type" | "properties" | "metadata" | "depends_on" | "deletion_policy" | "update_policy" | "description" => true,
         "external_id" | "condition" => version.has_conditions(),

@@ -7,12 +7,12 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::checked::{Checked, Nested, TypeInfo};
-use super::constraints::validate_parameter;
 use super::files::{self, is_remote};
 use super::inputs::{Inputs, LARGEST_FILE, read_template_file};
 use super::misspelt::Vocabulary;
 use super::names::Names;
 use super::near;
+use super::parameters::ParameterCheck;
 use super::problem::{Problem, Severity};
 use super::resources::ResourceCheck;
 use super::source::Source;
@@ -35,6 +35,8 @@ pub struct Checker<'i> {
     open: Vec<String>,
     /// Nested templates that have been read, by file.
     nested: IndexMap<String, Arc<Nested>>,
+    /// The parameters of all templates that were looked at.
+    parameter_names: Vec<String>,
 }
 
 impl<'i> Checker<'i> {
@@ -44,6 +46,7 @@ impl<'i> Checker<'i> {
             problems: Vec::new(),
             open: Vec::new(),
             nested: IndexMap::new(),
+            parameter_names: Vec::new(),
         }
     }
 
@@ -53,11 +56,17 @@ impl<'i> Checker<'i> {
         let template = self.read(source)?;
         let environment = self.inputs.environment(Some(&template), &mut self.problems);
         let template = template.with_environment(environment);
-        self.check_given_parameters(source, &template);
-        Some(self.check(source, template, true))
+        let parameters = ParameterCheck {
+            inputs: self.inputs,
+            source,
+        };
+        parameters.given(&template, &mut self.problems);
+        let checked = self.check(source, template, true);
+        parameters.warn_of_misspelt_defaults(&checked.template, &self.parameter_names, &mut self.problems);
+        Some(checked)
     }
 
-    fn error(&mut self, source: &Source, path: impl Into<String>, message: impl Into<String>) {
+    fn error(&mut self, source: &Source, path: impl Into<String>, message: impl AsRef<str>) {
         self.problems.push(Problem::at(source, Severity::Error, path, message));
     }
 
@@ -110,25 +119,6 @@ impl<'i> Checker<'i> {
         }
     }
 
-    /// Whether what the user gives fits the parameters.
-    fn check_given_parameters(&mut self, source: &Source, template: &Template) {
-        let section = template.keywords().parameters;
-        let Ok(defined) = template.definitions(section) else {
-            return;
-        };
-        for name in template.environment().parameters.keys() {
-            if defined.contains_key(name) {
-                continue;
-            }
-            let path = format!("parameters.{name}");
-            let error = TemplateError::UnknownUserParameter { key: name.clone() };
-            let said_in = self.inputs.environment_that_says(&path).unwrap_or(source);
-            let help = near::question(name, defined.keys().map(String::as_str));
-            let problem = Problem::at(said_in, Severity::Error, path, error.to_string());
-            self.problems.push(problem.with_help(help));
-        }
-    }
-
     fn check(&mut self, source: &Source, template: Template, with_values: bool) -> Checked {
         self.open.push(source.name.clone());
         let survey = Survey::of(&template, &identity(), &self.inputs.world);
@@ -137,12 +127,23 @@ impl<'i> Checker<'i> {
             let problem = names.problem(source, &place.join("."), error);
             self.problems.push(problem);
         }
-        self.check_parameters(source, &survey, with_values);
+        if let Some(definition) = &survey.definition {
+            let parameters = ParameterCheck {
+                inputs: self.inputs,
+                source,
+            };
+            parameters.defined(definition, with_values, &mut self.problems);
+            let names = definition.parameters().defined();
+            self.parameter_names
+                .extend(names.map(|parameter| parameter.name.clone()));
+        }
         self.check_groups(source, &survey);
-        self.look_for_misspelt(source, &template);
+        self.check_names(source, &survey);
+        self.look_for_misspelt(source, &template, &survey);
         let types = self.types(source, &template);
         if let Some(definition) = &survey.definition {
             let check = ResourceCheck {
+                inputs: self.inputs,
                 source,
                 definition,
                 survey: &survey,
@@ -159,43 +160,6 @@ impl<'i> Checker<'i> {
         }
     }
 
-    fn check_parameters(&mut self, source: &Source, survey: &Survey, with_values: bool) {
-        let Some(definition) = &survey.definition else { return };
-        let section = definition.template().keywords().parameters;
-        for parameter in definition.parameters().defined() {
-            let name = &parameter.name;
-            let Err(error) = validate_parameter(parameter, with_values) else {
-                continue;
-            };
-            let path = format!("{section}.{name}");
-            let is_given = definition.template().environment().parameters.contains_key(name);
-            let said_in = self.inputs.environment_that_says(&format!("parameters.{name}"));
-            let problem = match said_in.filter(|_| is_given) {
-                Some(environment) => Problem::at(
-                    environment,
-                    Severity::Error,
-                    format!("parameters.{name}"),
-                    error.to_string(),
-                ),
-                None => Problem::at(source, Severity::Error, path, error.to_string()),
-            };
-            let help = match error {
-                TemplateError::UserParameterMissing { .. } => Some(format!("give it with -P {name}=… or -e FILE")),
-                _ => None,
-            };
-            self.problems.push(problem.with_help(help));
-        }
-        let used = used_parameters(definition.template());
-        for parameter in definition.parameters().defined() {
-            if used.as_ref().is_some_and(|used| !used.contains(&parameter.name)) {
-                let path = format!("{section}.{}", parameter.name);
-                let message = "no function asks for this parameter";
-                self.problems
-                    .push(Problem::at(source, Severity::Warning, path, message));
-            }
-        }
-    }
-
     fn check_groups(&mut self, source: &Source, survey: &Survey) {
         let Some(definition) = &survey.definition else { return };
         if let Err(error) = definition.template().validate_parameter_groups() {
@@ -207,22 +171,50 @@ impl<'i> Checker<'i> {
         }
     }
 
-    fn look_for_misspelt(&mut self, source: &Source, template: &Template) {
+    /// Resources whose names stand for something else, too.
+    fn check_names(&mut self, source: &Source, survey: &Survey) {
+        let Some(definition) = &survey.definition else { return };
+        let section = definition.template().keywords().resources;
+        for name in definition.resources().keys() {
+            let message = if name.contains('/') {
+                "Resource name may not contain \"/\"".to_owned()
+            } else if definition.parameters().get(name).is_some() {
+                format!("a resource and a parameter are called \"{name}\"")
+            } else {
+                continue;
+            };
+            self.error(source, format!("{section}.{name}"), message);
+        }
+    }
+
+    fn look_for_misspelt(&mut self, source: &Source, template: &Template, survey: &Survey) {
         let (_, version) = template.version_as_written();
         let vocabulary = Vocabulary::of(template.version(), version);
+        let of_conditions = Vocabulary::of_conditions(template.version(), version);
         let keywords = template.keywords();
+        let values = [keywords.properties, keywords.metadata, keywords.value];
+        let parts = values.map(|part| (part, &vocabulary)).into_iter();
+        let parts: Vec<_> = parts.chain([(keywords.condition, &of_conditions)]).collect();
         for section in [keywords.resources, keywords.outputs] {
             let Ok(definitions) = template.definitions(section) else {
                 continue;
             };
             for (name, definition) in definitions {
-                for part in [keywords.properties, keywords.metadata, keywords.value] {
-                    if let Some(value) = definition.get(part) {
+                for (part, vocabulary) in &parts {
+                    // What is wrong with a condition has been told.
+                    let is_told = *part == keywords.condition && survey.left_out(name);
+                    if let Some(value) = definition.get(part).filter(|_| !is_told) {
                         let path = format!("{section}.{name}.{part}");
                         vocabulary.look_through(source, &path, value, &mut self.problems);
                     }
                 }
             }
+        }
+        let conditions = template.definitions(keywords.conditions).into_iter().flatten();
+        let conditions = conditions.filter(|(name, _)| template.version().has_conditions() && !survey.left_out(name));
+        for (name, condition) in conditions {
+            let path = format!("{}.{name}", keywords.conditions);
+            of_conditions.look_through(source, &path, condition, &mut self.problems);
         }
     }
 
@@ -297,7 +289,11 @@ impl<'i> Checker<'i> {
         let source = match Source::read(file) {
             Ok(source) => source,
             Err(error) => {
-                self.error(outer, path, format!("{error:#}"));
+                let message = format!("{error:#}");
+                // An environment that names the file has been told of.
+                if !self.problems.iter().any(|problem| problem.says(&message)) {
+                    self.error(outer, path, message);
+                }
                 return None;
             }
         };
@@ -334,34 +330,4 @@ fn version_problem(source: &Source, body: &Map<String, Value>, error: &TemplateE
         }
     };
     Problem::at(source, Severity::Error, path, error.to_string()).with_help(help)
-}
-
-/// The names of the parameters that functions ask for; `None` where that depends on values.
-fn used_parameters(template: &Template) -> Option<Vec<String>> {
-    let body = Value::Object(template.body().clone());
-    let mut used = Vec::new();
-    collect_used(&body, &mut used).then_some(used)
-}
-
-/// Whether all names could be told.
-fn collect_used(value: &Value, used: &mut Vec<String>) -> bool {
-    match value {
-        Value::Array(items) => items.iter().all(|item| collect_used(item, used)),
-        Value::Object(entries) => entries.iter().all(|(key, value)| {
-            if key != "get_param" && key != "Ref" {
-                return collect_used(value, used);
-            }
-            let (name, path) = match value {
-                Value::Array(items) => match items.split_first() {
-                    Some((name, path)) => (name, path),
-                    None => return true,
-                },
-                other => (other, &[][..]),
-            };
-            let Some(name) = name.as_str() else { return false };
-            used.push(name.to_owned());
-            path.iter().all(|step| collect_used(step, used))
-        }),
-        _ => true,
-    }
 }

@@ -2,40 +2,61 @@
 
 use serde_json::Value;
 
+use super::hints;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
-use crate::template::{TemplateVersion, VERSIONS, functions_of};
+use crate::template::{TemplateVersion, VERSIONS, condition_functions, functions_of, was_removed};
 
+/// The functions that a part of a template may call.
 pub struct Vocabulary {
+    version: TemplateVersion,
     version_name: String,
     known: Vec<&'static str>,
     /// Those of other versions, with the first that has them.
     elsewhere: Vec<(&'static str, &'static str)>,
+    /// Short words without a mark of functions are names of something else too often, unless nothing else can be meant.
+    are_short_words_functions: bool,
 }
 
 impl Vocabulary {
     pub fn of(version: TemplateVersion, version_name: &str) -> Self {
-        let known: Vec<&str> = functions_of(version, true)
-            .iter()
-            .map(|function| function.name)
-            .collect();
+        let names = |version| {
+            let functions = functions_of(version, true).into_iter();
+            functions.map(|function| function.name).collect()
+        };
+        Self::with(version, version_name, names, false)
+    }
+
+    /// The functions of conditions.
+    pub fn of_conditions(version: TemplateVersion, version_name: &str) -> Self {
+        Self::with(version, version_name, condition_functions, true)
+    }
+
+    fn with(
+        version: TemplateVersion,
+        version_name: &str,
+        names: impl Fn(TemplateVersion) -> Vec<&'static str>,
+        are_short_words_functions: bool,
+    ) -> Self {
+        let known = names(version);
         let mut elsewhere: Vec<(&str, &str)> = Vec::new();
         for (_, value, other) in VERSIONS
             .iter()
             .filter(|(_, _, other)| other.is_hot() == version.is_hot())
         {
-            for function in functions_of(*other, true) {
-                let is_new = elsewhere.iter().all(|(name, _)| *name != function.name);
-                if is_new && !known.contains(&function.name) {
-                    elsewhere.push((function.name, value));
+            for name in names(*other) {
+                if !known.contains(&name) && elsewhere.iter().all(|(met, _)| *met != name) {
+                    elsewhere.push((name, value));
                 }
             }
         }
         Self {
+            version,
             version_name: version_name.to_owned(),
             known,
             elsewhere,
+            are_short_words_functions,
         }
     }
 
@@ -63,22 +84,29 @@ impl Vocabulary {
     }
 
     fn suspicious(&self, source: &Source, path: &str, key: &str) -> Option<Problem> {
-        if self.known.contains(&key) {
+        // One that the version refuses is an error already.
+        if self.known.contains(&key) || was_removed(self.version, key) {
             return None;
         }
-        if let Some((name, since)) = self.elsewhere.iter().find(|(name, _)| *name == key) {
-            let message = format!(
-                "{name} is no function in version {}, and taken for plain text",
+        let warn = |message: String, help: String| {
+            Some(Problem::at(source, Severity::Warning, path, message).with_help(Some(help)))
+        };
+        let no_function = || {
+            format!(
+                "{key} is no function in version {}, and taken for plain text",
                 self.version_name
-            );
-            let help = Some(format!("version {since} has it"));
-            return Some(Problem::at(source, Severity::Warning, path, message).with_help(help));
+            )
+        };
+        if let Some((_, since)) = self.elsewhere.iter().find(|(name, _)| *name == key) {
+            return warn(no_function(), format!("version {since} has it"));
         }
-        // Short words without a mark of functions are names of something else too often.
-        let is_marked = |name: &&&str| name.contains(['_', ':']) || name.eq_ignore_ascii_case(key);
-        let marked = self.known.iter().filter(is_marked).copied();
-        let help = near::question(key, marked)?;
-        let message = format!("{key} is no function, and taken for plain text");
-        Some(Problem::at(source, Severity::Warning, path, message).with_help(Some(help)))
+        let is_marked = |name: &str| name.contains(['_', ':']) || name == "Ref";
+        if let Some(counterpart) = hints::counterpart(self.version, key).filter(|_| is_marked(key)) {
+            return warn(no_function(), counterpart);
+        }
+        let may_be_meant =
+            |name: &&&str| self.are_short_words_functions || is_marked(name) || name.eq_ignore_ascii_case(key);
+        let help = near::question(key, self.known.iter().filter(may_be_meant).copied())?;
+        warn(format!("{key} is no function, and taken for plain text"), help)
     }
 }

@@ -3,18 +3,25 @@
 mod check;
 mod checked;
 mod constraints;
+mod environments;
 mod files;
 mod functions;
+mod hints;
 mod inputs;
 mod misspelt;
 mod names;
 mod near;
 mod nested;
+mod parameters;
+#[cfg(test)]
+mod probes;
 mod problem;
+mod refused;
 mod resolve;
 mod resources;
 mod source;
 mod validate;
+mod words;
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -72,7 +79,7 @@ struct ResolveArguments {
 
 #[derive(Debug, Args)]
 struct InputArguments {
-    /// The template, YAML or JSON
+    /// The template, YAML or JSON; - for standard input
     file: PathBuf,
 
     /// An environment file; may be given several times, a later one wins

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::hints;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
@@ -9,30 +10,35 @@ use crate::template::error::dotted_path;
 use crate::template::{Template, TemplateError};
 
 /// The names that a template may speak of, to tell what a misspelt one means.
-pub struct Names {
-    words: Vec<String>,
+pub struct Names<'t> {
+    template: &'t Template,
+    words: Vec<&'t str>,
 }
 
-impl Names {
-    pub fn of(template: &Template) -> Self {
+impl<'t> Names<'t> {
+    pub fn of(template: &'t Template) -> Self {
         let keywords = template.keywords();
-        let mut words: Vec<String> = template.version().sections().into_iter().map(str::to_owned).collect();
+        let mut words = template.version().sections();
         for section in [
             keywords.parameters,
             keywords.conditions,
             keywords.resources,
             keywords.outputs,
         ] {
-            let definitions = template.body().get(section).and_then(Value::as_object);
-            words.extend(definitions.into_iter().flat_map(Map::keys).cloned());
+            words.extend(keys(template.body().get(section)));
         }
-        words.extend(keywords.of_definitions().into_iter().map(str::to_owned));
-        words.extend(
-            crate::template::parameters::schema_words(template.version())
-                .into_iter()
-                .map(str::to_owned),
-        );
-        Self { words }
+        let mappings = template.mappings().and_then(Value::as_object);
+        for mapping in mappings.into_iter().flat_map(Map::values).chain(template.mappings()) {
+            words.extend(keys(Some(mapping)));
+            let entries = mapping.as_object().into_iter().flat_map(Map::values);
+            words.extend(entries.flat_map(|entry| keys(Some(entry))));
+        }
+        words.extend(keywords.of_definitions());
+        words.extend(["Delete", "Retain", "Snapshot"]);
+        words.extend(crate::template::parameters::schema_words(template.version()));
+        // Heat knows this section, and nobody else.
+        words.retain(|word| !word.starts_with("__"));
+        Self { template, words }
     }
 
     /// An error of the language as a problem at its place, which may be more exact than what is known already.
@@ -54,17 +60,47 @@ impl Names {
             }
             other => (place.to_owned(), other.to_string()),
         };
-        let help = self.help(&message);
+        let help = self.help(&path, &message);
         Problem::at(source, Severity::Error, path, message).with_help(help)
     }
 
-    /// What the first name in a message that nobody knows may mean.
-    pub fn help(&self, message: &str) -> Option<String> {
+    /// What is meant by what the message at a place is about: a word of another version, a misspelt one, or the first name
+    /// in the message that nobody knows.
+    pub fn help(&self, path: &str, message: &str) -> Option<String> {
+        hints::for_unknown_word(self.template.version(), message)
+            .or_else(|| self.help_with_part(path, message))
+            .or_else(|| self.help_with_name(message))
+    }
+
+    /// What is meant by the part at a place, where the message only says that it makes no sense.
+    fn help_with_part(&self, path: &str, message: &str) -> Option<String> {
+        let (around, name) = path.rsplit_once('.')?;
+        let is_about_conditions = [
+            "Invalid condition \"{",
+            "The definition of condition",
+            "type must be string_or_boolean",
+            "type must be string or boolean",
+            "is invalid in this context",
+        ];
+        if is_about_conditions.iter().any(|words| message.contains(words)) {
+            // Of a resource all is known but the place; of a function, what it is called with.
+            let parts = [path, around]
+                .into_iter()
+                .filter_map(|path| hints::part_at(self.template, path));
+            let conditions = parts.map(|part| part.get(self.template.keywords().condition).unwrap_or(part));
+            return conditions
+                .into_iter()
+                .find_map(|condition| hints::for_condition(self.template.version(), condition));
+        }
+        hints::for_arguments(name, hints::part_at(self.template, path)?)
+    }
+
+    fn help_with_name(&self, message: &str) -> Option<String> {
         // The usage of a function, which quotes much.
         if message.contains("syntax should be") {
             return None;
         }
-        let words = || self.words.iter().map(String::as_str);
+        let words = || self.words.iter().copied();
         quoted(message)
             .into_iter()
             .filter(|name| !words().any(|word| word == *name))
@@ -72,8 +108,13 @@ impl Names {
     }
 }
 
+fn keys(map: Option<&Value>) -> impl Iterator<Item = &str> {
+    let entries = map.and_then(Value::as_object);
+    entries.into_iter().flat_map(Map::keys).map(String::as_str)
+}
+
 /// What a message quotes: `"x"`, `'x'`, `(x)`, and what stands after its last colon.
-fn quoted(message: &str) -> Vec<&str> {
+pub fn quoted(message: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (open, close) in [('"', '"'), ('\'', '\''), ('(', ')')] {
         let mut rest = message;

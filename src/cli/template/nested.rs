@@ -94,16 +94,23 @@ pub fn definition_with(template: &Template, given: Map<String, Value>, world: &W
     StackDefinition::new(Arc::new(template), &Default::default(), world).ok()
 }
 
-/// What a parameter gets of a value, which is a property on its way; one that does not fit is left to the parameter.
-fn on_the_way(parameter_type: ParameterType, value: Value) -> Value {
-    let kind = match parameter_type {
+/// The type of the property that stands for a parameter.
+pub fn property_type(parameter_type: ParameterType) -> PropertyType {
+    match parameter_type {
         ParameterType::Text => PropertyType::String,
         ParameterType::Number => PropertyType::Number,
         ParameterType::Boolean => PropertyType::Boolean,
         ParameterType::List => PropertyType::List,
         ParameterType::Json => PropertyType::Map,
-    };
-    match (converted(kind, value.clone(), true), parameter_type) {
+    }
+}
+
+/// What a parameter gets of a value, which is a property on its way; one that does not fit is left to the parameter.
+fn on_the_way(parameter_type: ParameterType, value: Value) -> Value {
+    match (
+        converted(property_type(parameter_type), value.clone(), true),
+        parameter_type,
+    ) {
         (Ok(Value::Array(items)), ParameterType::List) => joined(&items).into(),
         (converted, _) => converted.unwrap_or(value),
     }

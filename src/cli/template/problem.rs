@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::source::Source;
+use super::words::in_words;
 use crate::template::reading::Mark;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,22 +37,29 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Something at a path of a file.
-    pub fn at(source: &Source, severity: Severity, path: impl Into<String>, message: impl Into<String>) -> Self {
+    /// Something at a path of a file, or at a part of that which the message names.
+    pub fn at(source: &Source, severity: Severity, path: impl Into<String>, message: impl AsRef<str>) -> Self {
         let path = path.into();
+        let said = in_words(message.as_ref());
+        let inner = said.step.map(|step| format!("{path}.{step}"));
+        let path = inner.filter(|inner| source.has(inner)).unwrap_or(path);
         let mark = source.find(&path);
-        let problem = Self::of_file(source, severity, message).with_mark(source, mark);
+        let problem = Self::new(source, severity, said.message).with_mark(source, mark);
         Self { path, ..problem }
     }
 
-    pub fn of_file(source: &Source, severity: Severity, message: impl Into<String>) -> Self {
+    pub fn of_file(source: &Source, severity: Severity, message: impl AsRef<str>) -> Self {
+        Self::new(source, severity, in_words(message.as_ref()).message)
+    }
+
+    fn new(source: &Source, severity: Severity, message: String) -> Self {
         Self {
             severity,
             file: source.name.clone(),
             mark: None,
             shown: None,
             path: String::new(),
-            message: message.into(),
+            message,
             help: None,
         }
     }
@@ -69,6 +77,10 @@ impl Problem {
 
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+
+    pub fn says(&self, message: &str) -> bool {
+        self.message == message
     }
 
     fn place(&self) -> String {

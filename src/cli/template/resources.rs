@@ -6,27 +6,31 @@ use serde_json::Value;
 
 use super::checked::{Nested, TypeInfo};
 use super::constraints::{NobodyToAsk, validate_parameter};
-use super::names::Names;
+use super::inputs::Inputs;
+use super::names::{Names, quoted};
 use super::near;
-use super::nested::{OfflineStates, definition_with, given_properties, settled};
+use super::nested::{OfflineStates, definition_with, given_properties, property_type, settled};
 use super::problem::{Problem, Severity};
 use super::source::Source;
+use super::words::in_words;
 use crate::plugins::{self, inventory::KnownType};
-use crate::resource::properties::{Depth, Given, Names as NamesOfObjects, Properties, PropertyError};
+use crate::resource::properties::{Depth, Given, Names as NamesOfObjects, Properties, PropertyError, converted};
 use crate::resource::schema::{Inside, Property, PropertyType};
 use crate::resource::support::Support;
 use crate::stack::dependencies::{Cycle, Dependencies};
 use crate::stack::validate::unknown_in_update_policy;
 use crate::template::error::dotted_path;
+use crate::template::parameters::Parameter;
 use crate::template::{
     Expression, Fault, Place, ResolveError, ResourceDefinition, Scope, StackDefinition, Survey, TemplateError,
 };
 
 pub struct ResourceCheck<'a> {
+    pub inputs: &'a Inputs,
     pub source: &'a Source,
     pub definition: &'a StackDefinition,
     pub survey: &'a Survey,
-    pub names: &'a Names,
+    pub names: &'a Names<'a>,
     pub types: &'a IndexMap<String, TypeInfo>,
 }
 
@@ -69,8 +73,9 @@ impl ResourceCheck<'_> {
     }
 
     fn follows_from_another(&self, message: &str) -> bool {
-        let mut words = message.split(['"', '\'', '(', ')', ' ']);
-        words.any(|word| self.survey.left_out(word))
+        // In words, since Python quotes its own names, too.
+        let message = in_words(message).message;
+        quoted(&message).into_iter().any(|word| self.survey.left_out(word))
     }
 
     fn attribute_help(&self, resource: &str, attribute: &str) -> Option<String> {
@@ -131,11 +136,12 @@ impl ResourceCheck<'_> {
         }
         if let Err(error) = expression.resolve_partly(scope) {
             let inner = error.path();
-            let path = if inner.is_empty() {
-                path.to_owned()
+            let dot = if inner.is_empty() || inner.starts_with('[') {
+                ""
             } else {
-                format!("{path}.{inner}")
+                "."
             };
+            let path = format!("{path}{dot}{inner}");
             self.refuse_resolving(problems, &path, error);
         }
     }
@@ -145,7 +151,7 @@ impl ResourceCheck<'_> {
             return;
         }
         let help = named_attribute(message).and_then(|(resource, attribute)| self.attribute_help(resource, attribute));
-        let help = help.or_else(|| self.names.help(message));
+        let help = help.or_else(|| self.names.help(path, message));
         problems.push(Problem::at(self.source, Severity::Error, path, message).with_help(help));
     }
 
@@ -154,6 +160,10 @@ impl ResourceCheck<'_> {
             // The parameter itself has been told missing.
             Fault::Template(TemplateError::UserParameterMissing { key })
                 if self.definition.parameters().get(key).is_some() => {}
+            fault if self.is_about_a_parameter(fault) => {}
+            Fault::Template(TemplateError::UserParameterMissing { key }) => {
+                self.refuse_located(problems, path, &format!("there is no parameter \"{key}\""));
+            }
             Fault::Template(TemplateError::InvalidTemplateReference { resource, key }) => {
                 let error = TemplateError::InvalidTemplateReference {
                     resource: resource.clone(),
@@ -165,6 +175,12 @@ impl ResourceCheck<'_> {
             Fault::Template(error) => self.refuse(problems, path, error),
             fault => self.refuse_located(problems, path, &fault.to_string()),
         }
+    }
+
+    /// Whether it is only the value of a parameter that makes no sense, which has been told where that is given.
+    fn is_about_a_parameter(&self, fault: &Fault) -> bool {
+        let mut parameters = self.definition.parameters().defined();
+        parameters.any(|parameter| parameter.value().is_err_and(|error| error.fault == *fault))
     }
 
     fn check_properties(&self, resource: &ResourceDefinition, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
@@ -325,11 +341,12 @@ impl ResourceCheck<'_> {
         for parameter in definition.parameters().defined() {
             let name = &parameter.name;
             match given.get(name) {
-                Some(Given::Value(_)) => {
-                    if let Err(error) = validate_parameter(parameter, true) {
-                        let place = format!("{path}.{name}");
-                        problems.push(Problem::at(self.source, Severity::Error, place, error.to_string()));
-                    }
+                Some(Given::Value(value)) => {
+                    let place = format!("{path}.{name}");
+                    let as_property = converted(property_type(parameter.schema.parameter_type), value.clone(), true);
+                    let refused = as_property.err();
+                    let refused = refused.or_else(|| Some(validate_parameter(parameter, true).err()?.to_string()));
+                    problems.extend(refused.map(|message| Problem::at(self.source, Severity::Error, place, message)));
                 }
                 Some(_) => {}
                 None if !parameter.has_value() => {
@@ -337,8 +354,20 @@ impl ResourceCheck<'_> {
                     let help = Some(format!("{} needs it", nested.file));
                     problems.push(Problem::at(self.source, Severity::Error, path, message).with_help(help));
                 }
-                None => {}
+                None => self.check_default_of_nested(nested, parameter, problems),
             }
+        }
+    }
+
+    /// A default of the environment, where it is what a nested template gets.
+    fn check_default_of_nested(&self, nested: &Nested, parameter: &Parameter, problems: &mut Vec<Problem>) {
+        let said_in = self
+            .inputs
+            .environment_that_says(&["parameter_defaults", &parameter.name]);
+        if let (Some(said_in), Err(error)) = (said_in, validate_parameter(parameter, true)) {
+            let path = format!("parameter_defaults.{}", parameter.name);
+            let help = format!("{} has this parameter", nested.file);
+            problems.push(Problem::at(said_in, Severity::Error, path, error.to_string()).with_help(Some(help)));
         }
     }
 

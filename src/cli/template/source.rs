@@ -1,6 +1,7 @@
 //! A file that people wrote, with its lines and places.
 
 use std::cell::OnceCell;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -18,14 +19,30 @@ pub struct Source {
 }
 
 impl Source {
+    /// Reads a file; `-` is standard input, whose files are meant from the current directory.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
+        if Self::is_stdin(path) {
+            let mut text = String::new();
+            let read = std::io::stdin().read_to_string(&mut text);
+            read.context("cannot read standard input")?;
+            return Ok(Self::of("stdin".to_owned(), PathBuf::new(), text));
+        }
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok(Self {
-            name: path.display().to_string(),
-            directory: path.parent().map(Path::to_owned).unwrap_or_default(),
+        let directory = path.parent().map(Path::to_owned).unwrap_or_default();
+        Ok(Self::of(path.display().to_string(), directory, text))
+    }
+
+    pub fn of(name: String, directory: PathBuf, text: String) -> Self {
+        Self {
+            name,
+            directory,
             text,
             places: OnceCell::new(),
-        })
+        }
+    }
+
+    pub fn is_stdin(path: &Path) -> bool {
+        path == Path::new("-")
     }
 
     pub fn places(&self) -> Option<&Places> {
@@ -35,6 +52,17 @@ impl Source {
     /// The place of what messages call `resources.a.properties.x`, or of the nearest thing around it.
     pub fn find(&self, path: &str) -> Option<Mark> {
         self.places()?.find_written(path)
+    }
+
+    /// Whether something stands at such a path, and not only at the beginning of it.
+    pub fn has(&self, path: &str) -> bool {
+        self.places().is_some_and(|places| places.is_written(path))
+    }
+
+    /// Whether there is something at the path.
+    pub fn says(&self, path: &[impl AsRef<str>]) -> bool {
+        let steps = path.iter().map(AsRef::as_ref);
+        self.places().is_some_and(|places| places.contains(steps))
     }
 
     pub fn line(&self, number: usize) -> Option<&str> {

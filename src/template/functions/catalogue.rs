@@ -102,6 +102,19 @@ pub fn functions_of(version: TemplateVersion, with_conditions: bool) -> Vec<Desc
         .collect()
 }
 
+/// The names of the functions that conditions of a version may call.
+pub fn condition_functions(version: TemplateVersion) -> Vec<&'static str> {
+    let of_version = CONDITION_FUNCTIONS
+        .iter()
+        .filter(|(_, versions, _)| versions.contains(&version));
+    of_version.map(|(name, _, _)| *name).collect()
+}
+
+/// Whether a version refuses a function that older ones have.
+pub fn was_removed(version: TemplateVersion, name: &str) -> bool {
+    lookup(version, Context::Body, name) == Some(Function::Removed)
+}
+
 /// `None` for what is no function of its version any more.
 fn description(function: Function) -> Option<&'static str> {
     Some(match function {

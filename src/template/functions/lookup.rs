@@ -99,10 +99,10 @@ pub(super) fn get_resource(arguments: &Expression, resolver: &Resolver<'_>) -> R
     resolver.references.resource_reference(&resource)
 }
 
-/// The name that an expression gives, if there is such a resource.
 /// What messages say where nobody knows the place.
 const SOMEWHERE: Place<'static> = Place::Start(&["unknown"]);
 
+/// The name that an expression gives, if there is such a resource.
 pub(super) fn existing_resource(
     name: &Expression,
     resolver: &Resolver<'_>,

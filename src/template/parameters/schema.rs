@@ -83,9 +83,7 @@ impl ParameterSchema {
         if !version.is_hot() {
             return Self::from_cfn(name, checked_map(definition, &CFN_KEYS, &entity)?);
         }
-        let has_tags = version >= TemplateVersion::Hot20180302;
-        let keys: Vec<&str> = HOT_KEYS.into_iter().chain(has_tags.then_some("tags")).collect();
-        Self::from_hot(version, name, checked_map(definition, &keys, &entity)?)
+        Self::from_hot(version, name, checked_map(definition, &schema_keys(version), &entity)?)
     }
 
     fn from_hot(version: TemplateVersion, name: &str, definition: &Map<String, Value>) -> Result<Self, TemplateError> {
@@ -184,12 +182,20 @@ impl ParameterSchema {
     }
 }
 
+/// The keys that the definition of a parameter may have.
+pub fn schema_keys(version: TemplateVersion) -> Vec<&'static str> {
+    if !version.is_hot() {
+        return CFN_KEYS.to_vec();
+    }
+    let has_tags = version >= TemplateVersion::Hot20180302;
+    HOT_KEYS.into_iter().chain(has_tags.then_some("tags")).collect()
+}
+
 /// The words that the schema of a parameter is made of.
 pub fn schema_words(version: TemplateVersion) -> Vec<&'static str> {
     let types = ParameterType::ALL.map(|known| known.name(version.is_hot()));
-    let keys: &[&str] = if version.is_hot() { &HOT_KEYS } else { &CFN_KEYS };
     let constraints: &[&str] = if version.is_hot() { &CONSTRAINT_KEYS } else { &[] };
-    [keys, constraints, &types].concat()
+    [&schema_keys(version)[..], constraints, &types].concat()
 }
 
 fn missing_type(name: &str) -> TemplateError {

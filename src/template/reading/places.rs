@@ -37,13 +37,25 @@ impl Places {
     /// As [`find`](Self::find), for a path as messages write it: `resources.a.properties.list[0].x`. Names may hold dots
     /// themselves: the longest key that fits is meant.
     pub fn find_written(&self, path: &str) -> Option<Mark> {
-        let mut node = self.tree.root?;
+        self.walk_written(path).0
+    }
+
+    /// Whether there is a part at a path as messages write it.
+    pub fn is_written(&self, path: &str) -> bool {
+        self.walk_written(path).1.is_empty()
+    }
+
+    /// How far a written path leads: the place of the last part that exists, and the steps beyond it.
+    fn walk_written<'p>(&self, path: &'p str) -> (Option<Mark>, &'p str) {
         let mut mark = None;
         let mut rest = path;
+        let Some(mut node) = self.tree.root else {
+            return (mark, rest);
+        };
         loop {
             rest = rest.trim_start_matches('.');
             let Some((place, next, length)) = self.written_step(node, rest) else {
-                return mark;
+                return (mark, rest);
             };
             mark = Some(self.tree.nodes[place].start);
             node = next;
@@ -147,6 +159,7 @@ mod tests {
         assert_eq!(find("a.b[7].c"), Some((1, 0)));
         assert_eq!(find("a.c"), Some((0, 0)));
         assert_eq!(find("x"), None);
+        assert!(places.is_written("a.b[0].c[0]") && !places.is_written("a.b[7]") && !places.is_written("a.c"));
     }
 
     #[test]
