@@ -2,8 +2,9 @@
 //!
 //! `UPDATE_EXPECTED=1 cargo test --test it offline` writes down what is told now.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/offline")
@@ -11,12 +12,25 @@ fn directory() -> PathBuf {
 
 /// What the program prints and how it ends.
 fn template(arguments: &[&str]) -> (String, i32) {
-    let output = Command::new(env!("CARGO_BIN_EXE_heat-engine-rs"))
+    template_with_input(arguments, "")
+}
+
+/// The same with something to read on its standard input.
+fn template_with_input(arguments: &[&str], input: &str) -> (String, i32) {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_heat-engine-rs"))
         .arg("template")
         .args(arguments)
         .current_dir(directory())
-        .output()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .expect("the program runs");
+    let mut stdin = program.stdin.take().expect("it has an input");
+    // Who does not want to read does not.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    let output = program.wait_with_output().expect("it ends");
     let text = [output.stdout, output.stderr].concat();
     let text = String::from_utf8(text).expect("it prints UTF-8");
     (text, output.status.code().expect("it ends by itself"))
@@ -170,6 +184,49 @@ fn a_resource_that_is_not_there_cannot_be_shown() {
         told.contains("the template has no resource \"gruop\": is \"group\" meant?"),
         "{told}"
     );
+}
+
+#[test]
+fn a_resource_is_asked_for_where_there_are_none() {
+    let nothing = "heat_template_version: 2018-08-31\n";
+    let (told, code) = template_with_input(&["resolve", "-", "--resource", "nope"], nothing);
+    assert_eq!(code, 2, "{told}");
+    assert!(told.contains("the template has no resource \"nope\""), "{told}");
+}
+
+#[test]
+fn a_resource_that_is_switched_off_is_shown_as_such() {
+    let arguments = [
+        "resolve",
+        "sound.yaml",
+        "-P",
+        "name=web",
+        "-P",
+        "count=1",
+        "--resource",
+        "group",
+    ];
+    let (told, code) = template(&[&arguments[..], &["--format", "json"]].concat());
+    assert_eq!(code, 0, "{told}");
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["resources"], serde_json::json!({"group": {"condition": false}}));
+}
+
+#[test]
+fn a_dash_is_standard_input() {
+    let text = std::fs::read_to_string(directory().join("section.yaml")).expect("the template is there");
+    let (told, code) = template_with_input(&["validate", "-"], &text);
+    assert_eq!(code, 1, "{told}");
+    assert!(told.starts_with("stdin:2:1: error: paramters: "), "{told}");
+
+    // Files are meant from the current directory.
+    let environment = "parameters: {name: x}\n";
+    let (told, code) = template_with_input(&["validate", "sound.yaml", "-e", "-"], environment);
+    assert_eq!(code, 0, "{told}");
+
+    let (told, code) = template_with_input(&["validate", "-", "-e", "-"], environment);
+    assert_eq!(code, 2, "{told}");
+    assert!(told.contains("standard input can stand for one file only"), "{told}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::near;
 use super::problem::{self, Problem};
 use super::{Format, ResolveArguments, SOUND, UNSOUND};
 use crate::python::dumps;
-use crate::template::{Expression, NoResources, References};
+use crate::template::{Expression, NoResources, References, StackDefinition};
 
 pub fn run(arguments: &ResolveArguments) -> anyhow::Result<(String, u8)> {
     let inputs = Inputs::read(&arguments.inputs)?;
@@ -41,11 +41,9 @@ pub fn run(arguments: &ResolveArguments) -> anyhow::Result<(String, u8)> {
 }
 
 fn ensure_resources_exist(checked: &Checked, wanted: &[String]) -> anyhow::Result<()> {
-    let Some(resources) = checked.template.resource_section() else {
-        return Ok(());
-    };
-    let known = || resources.keys().map(String::as_str);
-    match wanted.iter().find(|name| !resources.contains_key(*name)) {
+    let resources = checked.template.resource_section();
+    let known = || resources.into_iter().flat_map(Map::keys).map(String::as_str);
+    match wanted.iter().find(|name| known().all(|known| known != *name)) {
         None => Ok(()),
         Some(name) => match near::question(name, known()) {
             Some(question) => anyhow::bail!("the template has no resource \"{name}\": {question}"),
@@ -80,6 +78,10 @@ fn resolved(checked: &Checked, wanted: &[String]) -> Value {
         }
         resources.insert(name.clone(), Value::Object(shown));
     }
+    // Who asks for one wants to know why there is nothing to show.
+    for name in wanted.iter().filter(|name| is_switched_off(definition, name)) {
+        resources.insert(name.clone(), json!({"condition": false}));
+    }
     let mut report = json!({"resources": resources});
     if wanted.is_empty() {
         let outputs = definition.outputs().into_iter().flatten();
@@ -89,6 +91,11 @@ fn resolved(checked: &Checked, wanted: &[String]) -> Value {
         report["outputs"] = Value::Object(outputs);
     }
     report
+}
+
+/// Whether a resource makes sense and its condition does not hold.
+fn is_switched_off(definition: &StackDefinition, name: &str) -> bool {
+    definition.is_resource_name(name) && definition.resource(name).is_none()
 }
 
 /// The value as far as it can be told. Of a map each entry is told for itself, so that an error in one leaves the others.
