@@ -58,6 +58,15 @@ impl Default for ResourceRegistry {
     }
 }
 
+/// Who has filled a registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// The environment of a stack.
+    Stacks,
+    /// The operator, in whose registry no template is known that is not entered.
+    Operators,
+}
+
 /// A mapping that applies to a type.
 struct Candidate<'a> {
     pattern: &'a str,
@@ -133,7 +142,7 @@ impl ResourceRegistry {
     /// is left alone. (Heat writes that down too, and has it hold for all resources from then on.)
     pub fn remember(&mut self, resource_type: &str, resource_name: &str, is_plugin: &dyn Fn(&str) -> bool) {
         let mut search = Search::new(Some(resource_name), is_plugin);
-        self.resolve_within(resource_type, 0, &mut search);
+        self.resolve_within(resource_type, Whose::Stacks, 0, &mut search);
         for (name, target) in search.used {
             self.entries.insert(name, Entry::Mapping(Value::String(target)));
         }
@@ -150,11 +159,16 @@ impl ResourceRegistry {
         resource_name: Option<&str>,
         is_plugin: &dyn Fn(&str) -> bool,
     ) -> Result<RegisteredType, TemplateError> {
-        self.resolve_within(resource_type, 0, &mut Search::new(resource_name, is_plugin))
-            .ok_or_else(|| TemplateError::EntityNotFound {
-                entity: "Resource Type".to_owned(),
-                name: resource_type.to_owned(),
-            })
+        self.resolve_within(
+            resource_type,
+            Whose::Stacks,
+            0,
+            &mut Search::new(resource_name, is_plugin),
+        )
+        .ok_or_else(|| TemplateError::EntityNotFound {
+            entity: "Resource Type".to_owned(),
+            name: resource_type.to_owned(),
+        })
     }
 
     /// As [`resolve`](Self::resolve), for a resource that is about to be made.
@@ -173,28 +187,33 @@ impl ResourceRegistry {
             .map_err(|error| TemplateError::invalid(error.to_string()))
     }
 
-    fn resolve_within(&self, resource_type: &str, chain: usize, search: &mut Search<'_>) -> Option<RegisteredType> {
-        if is_template_name(resource_type) {
-            return Some(RegisteredType::Template(resource_type.to_owned()));
-        }
+    fn resolve_within(
+        &self,
+        resource_type: &str,
+        whose: Whose,
+        chain: usize,
+        search: &mut Search<'_>,
+    ) -> Option<RegisteredType> {
         search.go_on(chain)?;
         let resource_name = search.resource_name;
         if self.is_unusable_for(resource_type, resource_name) {
             return None;
         }
-        let own = self.candidates(resource_type, resource_name).into_iter();
+        let own = self.candidates(resource_type, resource_name, whose).into_iter();
         let global = self.global.as_deref().into_iter();
         let global = global.flat_map(|global| {
-            let candidates = global.candidates(resource_type, resource_name).into_iter();
-            candidates.map(move |candidate| (global, candidate))
+            let candidates = global
+                .candidates(resource_type, resource_name, Whose::Operators)
+                .into_iter();
+            candidates.map(move |candidate| (global, Whose::Operators, candidate))
         });
-        for (registry, candidate) in own.map(|candidate| (self, candidate)).chain(global) {
+        for (registry, whose, candidate) in own.map(|candidate| (self, whose, candidate)).chain(global) {
             if is_template_name(candidate.target) {
                 return Some(RegisteredType::Template(candidate.target.to_owned()));
             }
             // What the operator maps to is looked up among what the operator maps.
             let target = candidate.target_for(resource_type);
-            let found = registry.resolve_within(&target, chain + 1, search);
+            let found = registry.resolve_within(&target, whose, chain + 1, search);
             if found.is_some() {
                 if !candidate.is_for_resource {
                     search
@@ -209,32 +228,43 @@ impl ResourceRegistry {
     }
 
     /// The mappings that apply to a type, the most specific first: those for the one resource, then the others by name.
-    fn candidates<'a>(&'a self, resource_type: &str, resource_name: Option<&str>) -> Vec<Candidate<'a>> {
+    /// The name of a template stands for that template as if it were mapped to itself, so that a pattern may come first.
+    fn candidates<'a>(
+        &'a self,
+        resource_type: &'a str,
+        resource_name: Option<&str>,
+        whose: Whose,
+    ) -> Vec<Candidate<'a>> {
         let for_resource = resource_name
             .and_then(|name| self.resource_sections()?.get(name))
             .and_then(|entry| match entry {
                 Entry::Section(entries) => entries.get_key_value(resource_type),
                 _ => None,
             });
-        let mut general: Vec<(&String, &Entry)> = self
+        let general = self
             .entries
             .iter()
-            .filter(|(name, entry)| name.as_str() == resource_type || applies_as_wildcard(name, entry, resource_type))
-            .collect();
-        general.sort_by_key(|(name, _)| *name);
+            .filter(|(name, entry)| name.as_str() == resource_type || applies_as_wildcard(name, entry, resource_type));
         let for_resource = for_resource.into_iter().map(|entry| (entry, true));
-        let general = general.into_iter().map(|entry| (entry, false));
-        for_resource
-            .chain(general)
-            .filter_map(|((name, entry), is_for_resource)| match entry {
-                Entry::Mapping(Value::String(target)) => Some(Candidate {
-                    pattern: name,
-                    target,
-                    is_for_resource,
-                }),
-                _ => None,
-            })
-            .collect()
+        let mapped = for_resource.chain(general.map(|entry| (entry, false)));
+        let mapped = mapped.filter_map(|((name, entry), is_for_resource)| match entry {
+            Entry::Mapping(Value::String(target)) => Some(Candidate {
+                pattern: name,
+                target,
+                is_for_resource,
+            }),
+            _ => None,
+        });
+        let is_itself =
+            whose == Whose::Stacks && is_template_name(resource_type) && !self.entries.contains_key(resource_type);
+        let itself = is_itself.then_some(Candidate {
+            pattern: resource_type,
+            target: resource_type,
+            is_for_resource: false,
+        });
+        let mut candidates: Vec<Candidate<'a>> = mapped.chain(itself).collect();
+        candidates.sort_by_key(|candidate| (!candidate.is_for_resource, candidate.pattern));
+        candidates
     }
 
     /// Python cannot look a type up past a section where a mapping belongs, nor past a mapping in place of a section.
@@ -542,6 +572,35 @@ mod tests {
             resolve("My::Missing", None).unwrap_err().to_string(),
             "The Resource Type (My::Missing) could not be found."
         );
+    }
+
+    #[test]
+    fn a_pattern_may_come_before_the_template_that_a_type_names() {
+        let resolve = |value: Value, name: &str| registry(value).resolve(name, None, &is_plugin).unwrap();
+        let template = |name: &str| RegisteredType::Template(name.to_owned());
+        let none = RegisteredType::Plugin("OS::Heat::None".to_owned());
+        assert_eq!(resolve(json!({"nes*": "OS::Heat::None"}), "nested.yaml"), none);
+        assert_eq!(
+            resolve(json!({"nes*": "Not::There"}), "nested.yaml"),
+            template("nested.yaml")
+        );
+        assert_eq!(
+            resolve(json!({"nested.yaml*": "OS::Heat::None"}), "nested.yaml"),
+            template("nested.yaml")
+        );
+        assert_eq!(
+            resolve(json!({"nes*": "other.yaml"}), "nested.yaml"),
+            template("nested.yaml")
+        );
+        assert_eq!(resolve(json!({"old/*": "new/*"}), "old/a.yaml"), template("new/a.yaml"));
+        // A blank comes before the star.
+        assert_eq!(resolve(json!({"*": "OS::Heat::None"}), " a.yaml"), template(" a.yaml"));
+
+        let global = Arc::new(registry(json!({"nes*": "OS::Heat::None", "My::*": "t/*"})));
+        let registry = ResourceRegistry::default().before(global);
+        let resolve = |name: &str| registry.resolve(name, None, &is_plugin);
+        assert_eq!(resolve("nested.yaml"), Ok(template("nested.yaml")));
+        assert_eq!(resolve("My::a.yaml"), Ok(template("My::a.yaml")));
     }
 
     #[test]
