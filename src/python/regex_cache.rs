@@ -64,6 +64,7 @@ pub(super) fn compiled(translated: String) -> Result<Arc<Regex>, RegexError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::regex::{Flags, in_rust, parsed};
     use super::*;
 
     fn is_kept(pattern: &str) -> bool {
@@ -82,9 +83,9 @@ mod tests {
     fn what_passwords_must_be_like_is_kept() {
         let pattern = "(?=^.{6,255}$)((?=.*\\d)(?=.*[A-Z])(?=.*[a-z])|(?=.*\\d)(?=.*[^A-Za-z0-9])(?=.*[a-z])|\
                        (?=.*[^A-Za-z0-9])(?=.*[A-Z])(?=.*[a-z])|(?=.*\\d)(?=.*[A-Z])(?=.*[^A-Za-z0-9]))^.*";
-        let translated = super::super::regex::translated(pattern, false).expect("it is a pattern");
-        assert!(compiled(translated.clone()).is_ok());
-        assert!(is_kept(&translated));
+        let pattern = parsed(pattern, Flags::default()).expect("it is a pattern");
+        let written = in_rust(&pattern, |written| compiled(written.clone()).map(|_| written));
+        assert!(is_kept(&written.expect("it can be compiled")));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::error::PythonError;
-use super::regex::{RegexError, SizeLimits, build, translated};
+use super::regex::{Flags, RegexError, SizeLimits, build, in_rust, parsed};
 use super::text::control_character;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -46,24 +46,19 @@ impl Match {
 
 impl SearchRegex {
     pub fn compile(pattern: &str, flags: PatternFlags) -> Result<Self, RegexError> {
-        let mut letters = String::new();
-        for (letter, is_set) in [('i', flags.ignore_case), ('m', flags.multi_line), ('s', flags.dot_all)] {
-            if is_set {
-                letters.push(letter);
-            }
-        }
-        let translated = format!("(?{letters}:{})", translated(pattern, flags.multi_line)?);
-        let compiled = build(&translated, SizeLimits::LARGEST)?;
-        let group_names = compiled
-            .capture_names()
-            .enumerate()
-            .filter_map(|(index, name)| Some((name?.to_owned(), index)))
-            .collect();
+        let flags = Flags {
+            ignore_case: flags.ignore_case,
+            multi_line: flags.multi_line,
+            dot_all: flags.dot_all,
+            ..Flags::default()
+        };
+        let pattern = parsed(pattern, flags)?;
+        let (compiled, translated) = in_rust(&pattern, |written| Ok((build(&written, SizeLimits::LARGEST)?, written)))?;
         Ok(Self {
             compiled,
             translated,
             advancing: OnceCell::new(),
-            group_names,
+            group_names: pattern.group_names,
         })
     }
 

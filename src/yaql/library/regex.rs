@@ -115,7 +115,7 @@ impl PartialEq for Pattern {
 }
 
 fn regex_error(error: RegexError) -> Error {
-    PythonError::new("error", error.to_string()).into()
+    PythonError::new(error.class_name(), error.to_string()).into()
 }
 
 /// A pattern that is given as such or as text.

@@ -333,13 +333,17 @@ def python_value(rng):
 
 
 ATOMS = ['a', 'b', '.', '[a-c]', '[^a]', '\\d', '\\w', '\\s', '\\.', '(a|b)', '(?:ab)', '[a\\]]', '[]a]', 'ab', '\\b', '^', '$', '\\Z', '(?=a)', '(?!b)',
-         '(?i)', '{', '}', '\\1', '(?P<n>a)', '(?P=n)', '[', '(', ')', '*', '\\q', '\\x61', '\\101', '[[:alpha:]]', '[a&&b]', ' ', '\u00fc', '[\\d-x]']
+         '(?i)', '{', '}', '\\1', '(?P<n>a)', '(?P=n)', '[', '(', ')', '*', '\\q', '\\x61', '\\101', '[[:alpha:]]', '[a&&b]', ' ', '\u00fc', '[\\d-x]',
+         '\\B', '|', '(?<=a)', '(?<!ab|c)', '(?<=a|bc)', '(?<=\\1)', '(?(1)a|b)', '(?(1)a|b|c)', '(?(n)b)', '(?(2)a)', '(?>a|ab)', '(?s)', '(?x) # a\n',
+         '(?i:B)', '(?-i:b)', '(?a:\\w)', '(?m:^)', '(?ms-i:.$)', '(?L)', '(?au)', '(?i-)', '(?', '(?P', '(?P<', '(?P<1>a)', '(?P<n', '(?<', '(?<x',
+         '(?z)', '(?#a)', '(?#', '(?:', '\\N{DIGIT ONE}', '\\N{NO SUCH}', '\\N', '\\x6', '\\ud800', '\\U00110000', '\\0', '\\08', '\\400', '\\9', '[\\8]',
+         '[b-a]', '[\\w\\b-]', '[^\\ud800]', '[\\400]', '\n', '{,}', '{2', '{3,2}', '{99999999999}', '\\']
 QUANTIFIERS = ['', '', '', '*', '+', '?', '{2}', '{1,}', '{,2}', '*?', '+?', '??', '{1,2}?', '*+', '{x}']
 
 
 def regex(rng):
-    pattern = ''.join(rng.choice(ATOMS[:24] if rng.random() < .8 else ATOMS) + rng.choice(QUANTIFIERS) for _ in range(rng.choice((1, 2, 3, 4))))
-    texts = [''.join(rng.choice(['a', 'b', 'c', '1', ' ', '.', '\n', '\u00fc', ']']) for _ in range(rng.randint(0, 6))) for _ in range(6)]
+    pattern = ''.join(rng.choice(ATOMS[:24] if rng.random() < .7 else ATOMS) + rng.choice(QUANTIFIERS) for _ in range(rng.choice((1, 2, 3, 4))))
+    texts = [''.join(rng.choice(['a', 'b', 'c', '1', ' ', '.', '\n', '\u00fc', ']', 'B', '\u00b2', '\u0301', '-']) for _ in range(rng.randint(0, 6))) for _ in range(6)]
     return {'kind': 'regex', 'pattern': pattern, 'texts': texts}
 
 

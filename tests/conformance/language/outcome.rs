@@ -421,7 +421,7 @@ fn format_outcome(probe: &Value) -> Value {
 fn regex_outcome(probe: &Value) -> Result<Value, TemplateError> {
     let pattern = probe["pattern"].as_str().unwrap_or_default();
     let regex = PythonRegex::compile(pattern).map_err(|error| TemplateError::Python {
-        class: "error",
+        class: error.class_name(),
         message: error.to_string(),
     })?;
     let texts = probe["texts"].as_array().map(Vec::as_slice).unwrap_or_default();
