@@ -10,6 +10,7 @@
 mod complaint;
 mod construct;
 mod events;
+mod pairs;
 mod places;
 mod quick;
 mod tags;

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use super::DEEPEST_NESTING;
 use super::events::Mark;
-use super::tree::{Content, NodeId, Tree};
+use super::tags::Tag;
+use super::tree::{Content, Node, NodeId, Tree};
 
 /// The places of a document's parts. JSON has places too: nearly all of it is YAML.
 #[derive(Debug)]
@@ -114,6 +115,15 @@ impl Places {
         repeated
     }
 
+    /// Where numbers stand that are none: `.nan`, which no stack can hold.
+    pub fn not_numbers(&self) -> Vec<Mark> {
+        let is_nan = |node: &&Node| {
+            let is_written = |text: &str| text.eq_ignore_ascii_case(".nan");
+            node.tag == Tag::Float && matches!(&node.content, Content::Scalar(text) if is_written(text))
+        };
+        self.tree.nodes.iter().filter(is_nan).map(|node| node.start).collect()
+    }
+
     /// Whether there is a part at the path.
     pub fn contains<'p>(&self, path: impl IntoIterator<Item = &'p str>) -> bool {
         let mut node = self.tree.root;
@@ -160,6 +170,13 @@ mod tests {
         assert_eq!(find("a.c"), Some((0, 0)));
         assert_eq!(find("x"), None);
         assert!(places.is_written("a.b[0].c[0]") && !places.is_written("a.b[7]") && !places.is_written("a.c"));
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_found() {
+        let places = Places::of("a: [.nan, '.nan', .NaN]\nb: .inf\n").unwrap();
+        let found: Vec<usize> = places.not_numbers().into_iter().map(|mark| mark.column).collect();
+        assert_eq!(found, [4, 18]);
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! A YAML document as a tree of nodes with places, before anything is made of it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::complaint::Complaint;
-use super::events::{Event, Events, Head, Mark};
+use super::events::{Event, Events, Head, Mark, Problem};
+use super::pairs;
 use super::tags::Tag;
 use crate::python::repr::repr_text;
 
@@ -42,6 +44,21 @@ pub(super) struct Tree {
     pub root: Option<NodeId>,
 }
 
+/// Why a text is no tree.
+enum Refusal {
+    Libyaml(Problem),
+    Ours(Box<Complaint>),
+}
+
+impl Refusal {
+    fn into_complaint(self, text: &str) -> Box<Complaint> {
+        match self {
+            Self::Libyaml(problem) => Complaint::of_libyaml(text, problem),
+            Self::Ours(complaint) => complaint,
+        }
+    }
+}
+
 /// A collection that is being read.
 struct Open {
     node: NodeId,
@@ -61,6 +78,19 @@ struct Composer<'t> {
 impl Tree {
     /// Reads a text of one document. Collections may be nested so deep.
     pub fn of(text: &str, deepest: usize) -> Result<Self, Box<Complaint>> {
+        let mut text = Cow::Borrowed(text);
+        for _ in 0..pairs::MOST {
+            match Self::of_events(&text, deepest) {
+                Err(Refusal::Libyaml(problem)) if let Some(joined) = pairs::joined(&text, &problem) => {
+                    text = Cow::Owned(joined);
+                }
+                read => return read.map_err(|refusal| refusal.into_complaint(&text)),
+            }
+        }
+        Self::of_events(&text, deepest).map_err(|refusal| refusal.into_complaint(&text))
+    }
+
+    fn of_events(text: &str, deepest: usize) -> Result<Self, Refusal> {
         let mut composer = Composer {
             text,
             nodes: Vec::new(),
@@ -71,12 +101,13 @@ impl Tree {
         };
         let mut events = Events::of(text);
         loop {
-            let (event, start) = events.next().map_err(|problem| Complaint::of_libyaml(text, problem))?;
-            match event {
+            let (event, start) = events.next().map_err(Refusal::Libyaml)?;
+            let taken = match event {
                 Event::StreamEnd => break,
-                Event::DocumentStart => composer.start_document(start)?,
-                event => composer.take(event, start)?,
-            }
+                Event::DocumentStart => composer.start_document(start),
+                event => composer.take(event, start),
+            };
+            taken.map_err(Refusal::Ours)?;
         }
         Ok(Self {
             nodes: composer.nodes,
