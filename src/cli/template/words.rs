@@ -98,8 +98,8 @@ static SAYINGS: &[Saying] = &[
     say("No constraint expressed", "this says nothing that could be checked"),
     say_at("Invalid type ({})", "there is no type \"{0}\" of parameters", "type"),
     say_at(
-        "Invalid default {} ({more})",
-        "the default {0} does not fit: {1}",
+        "Invalid default {value} ({more})",
+        "the default, {0}, does not fit: {1}",
         "default",
     ),
     say_at(
@@ -113,6 +113,10 @@ static SAYINGS: &[Saying] = &[
     ),
     say_at("Invalid AllowedPattern {}", "Invalid AllowedPattern {0}", "constraints"),
     say("Error validating value {}: {more}", "Error validating value {0}: {1}"),
+    say(
+        "Unrecognized value '{value}', acceptable values are: {}",
+        "{0} is neither true (on, yes, t, y, 1) nor false (off, no, f, n, 0)",
+    ),
     // Environments.
     say(
         "environment section \"{}\" must be a {}, not a {class}",
@@ -257,6 +261,10 @@ static SAYINGS: &[Saying] = &[
     say(
         "'latin-1' codec can't encode {}",
         "only characters up to U+00FF can be digested",
+    ),
+    say(
+        "Algorithm must be one of {}",
+        "the algorithm has to be one of md5, sha1, sha224, sha256, sha384 and sha512",
     ),
     say("None", "nothing is asked for"),
     // What Python does with values.
@@ -560,11 +568,11 @@ mod tests {
             ),
             (
                 "Parameter 'p' is invalid: Invalid default abc (could not convert string to float: 'abc')",
-                "Parameter 'p' is invalid: the default abc does not fit: \"abc\" is not a number",
+                "Parameter 'p' is invalid: the default, \"abc\", does not fit: \"abc\" is not a number",
             ),
             (
                 "Parameter 'p' is invalid: Invalid default 9 (9 is out of range (min: None, max: 5))",
-                "Parameter 'p' is invalid: the default 9 does not fit: 9 is out of range (at most 5)",
+                "Parameter 'p' is invalid: the default, 9, does not fit: 9 is out of range (at most 5)",
             ),
             (
                 "length (2) is out of range (min: 3, max: None)",
@@ -593,7 +601,7 @@ mod tests {
             ("the value is: 'x'", "the value is: 'x'"),
             (
                 "Invalid default {1} ('x')",
-                "the default {1} does not fit: there is no \"x\"",
+                "the default, a map, does not fit: there is no \"x\"",
             ),
         ] {
             assert_eq!(in_words(text).message, words, "{text}");
