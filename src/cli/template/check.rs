@@ -6,8 +6,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::checked::{Checked, Nested, TypeInfo};
+use super::checked::{Checked, Members, Nested, TypeInfo};
 use super::files::{self, is_remote};
+use super::groups::Group;
 use super::inputs::{Inputs, LARGEST_FILE, read_template_file};
 use super::misspelt::Vocabulary;
 use super::names::Names;
@@ -17,6 +18,8 @@ use super::problem::{Problem, Severity};
 use super::resources::ResourceCheck;
 use super::source::Source;
 use crate::plugins::inventory;
+use crate::python::json_reader::loads_noting;
+use crate::template::error::dotted_path;
 use crate::template::parameters::StackIdentity;
 use crate::template::reading::Places;
 use crate::template::{Environment, Files, RegisteredType, Survey, Template, TemplateError, TemplateVersion, VERSIONS};
@@ -79,6 +82,7 @@ impl<'i> Checker<'i> {
                 return None;
             }
         };
+        self.refuse_misfits(source);
         self.warn_of_repeated_keys(source);
         // As Python counts.
         let length = source.text.chars().count();
@@ -106,6 +110,21 @@ impl<'i> Checker<'i> {
                     .push(Problem::of_file(source, Severity::Error, error.to_string()));
                 None
             }
+        }
+    }
+
+    /// What no stack can hold, and the engine refuses with the request that brings it.
+    fn refuse_misfits(&mut self, source: &Source) {
+        let message = |what: &str| format!("{what} cannot be stored");
+        if let Ok((_, misfit)) = loads_noting(&source.text) {
+            if let Some(misfit) = misfit {
+                self.error(source, dotted_path(&misfit.path), message(misfit.what));
+            }
+            return;
+        }
+        for mark in source.places().map(Places::not_numbers).unwrap_or_default() {
+            let problem = Problem::of_file(source, Severity::Error, message("NaN"));
+            self.problems.push(problem.with_mark(source, Some(mark)));
         }
     }
 
@@ -140,7 +159,7 @@ impl<'i> Checker<'i> {
         self.check_groups(source, &survey);
         self.check_names(source, &survey);
         self.look_for_misspelt(source, &template, &survey);
-        let types = self.types(source, &template);
+        let (types, members) = self.types(source, &template);
         if let Some(definition) = &survey.definition {
             let check = ResourceCheck {
                 inputs: self.inputs,
@@ -149,6 +168,7 @@ impl<'i> Checker<'i> {
                 survey: &survey,
                 names: &names,
                 types: &types,
+                members: &members,
             };
             self.problems.extend(check.run());
         }
@@ -218,27 +238,45 @@ impl<'i> Checker<'i> {
         }
     }
 
-    /// What is known of the type of each resource.
-    fn types(&mut self, source: &Source, template: &Template) -> IndexMap<String, TypeInfo> {
+    /// What is known of the type of each resource, and of those of the members of groups.
+    fn types(&mut self, source: &Source, template: &Template) -> (IndexMap<String, TypeInfo>, Members) {
         let keywords = template.keywords();
-        let mut types = IndexMap::new();
+        let (mut types, mut members) = (IndexMap::new(), Members::new());
         let Ok(resources) = template.definitions(keywords.resources) else {
-            return types;
+            return (types, members);
         };
         for (name, resource) in resources {
             let written = resource.get(keywords.resource_type).and_then(Value::as_str);
-            if let Some(resource_type) = written {
-                let path = format!("{}.{name}.{}", keywords.resources, keywords.resource_type);
-                types.insert(name.clone(), self.type_of(source, template, name, resource_type, &path));
+            let Some(resource_type) = written else { continue };
+            let path = format!("{}.{name}.{}", keywords.resources, keywords.resource_type);
+            let info = self.type_of(source, template, Some(name), resource_type, &path);
+            if let TypeInfo::Known(known) = &info
+                && let Some(group) = Group::of_type(known.name)
+                && let Some(properties) = resource.get(keywords.properties)
+            {
+                let path = format!("{}.{name}.{}", keywords.resources, keywords.properties);
+                let infos = group
+                    .member_types(properties)
+                    .into_iter()
+                    .map(|(place, member)| self.type_of(source, template, None, member, &format!("{path}.{place}")));
+                members.insert(name.clone(), infos.collect());
             }
+            types.insert(name.clone(), info);
         }
-        types
+        (types, members)
     }
 
-    fn type_of(&mut self, source: &Source, template: &Template, name: &str, written: &str, path: &str) -> TypeInfo {
+    fn type_of(
+        &mut self,
+        source: &Source,
+        template: &Template,
+        name: Option<&str>,
+        written: &str,
+        path: &str,
+    ) -> TypeInfo {
         let is_plugin = |name: &str| inventory::types().contains_key(name);
         let registry = &template.environment().registry;
-        match registry.resolve(written, Some(name), &is_plugin) {
+        match registry.resolve(written, name, &is_plugin) {
             Ok(RegisteredType::Plugin(plugin)) => match inventory::types().get(plugin.as_str()) {
                 Some(known) => {
                     if known.support != crate::resource::support::Support::Supported {

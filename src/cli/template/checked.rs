@@ -25,6 +25,9 @@ impl Checked {
     }
 }
 
+/// What is known of the types of the members of groups, by group.
+pub type Members = IndexMap<String, Vec<TypeInfo>>;
+
 /// What is known of the type of a resource.
 #[derive(Clone)]
 pub enum TypeInfo {

@@ -72,8 +72,8 @@ fn word_of_some_version<'w>(
     version_with(version, |known| words_of(known).any(|known| known == meant)).map(|has_it| question + &has_it)
 }
 
-/// The words with which a template, a resource or a parameter says what it says.
-fn keywords(version: TemplateVersion) -> Vec<&'static str> {
+/// The words with which a resource says what it is.
+pub fn resource_keywords(version: TemplateVersion) -> Vec<&'static str> {
     let definitions = version.keywords().of_definitions();
     let keys = definitions.into_iter().filter(|key| has_resource_key(version, key));
     keys.collect()
@@ -89,7 +89,7 @@ pub fn for_unknown_word(version: TemplateVersion, message: &str) -> Option<Strin
         return word_of_some_version(version, &section, TemplateVersion::sections);
     }
     if let Some(key) = about("Invalid keyword(s) inside a resource definition: {}") {
-        return word_of_some_version(version, &key, keywords);
+        return word_of_some_version(version, &key, resource_keywords);
     }
     if let Some(key) = about("Invalid key '{}' for parameter ({})") {
         return as_constraint(version, &key).or_else(|| word_of_some_version(version, &key, schema_keys));

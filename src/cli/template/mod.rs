@@ -6,6 +6,7 @@ mod constraints;
 mod environments;
 mod files;
 mod functions;
+mod groups;
 mod hints;
 mod inputs;
 mod misspelt;

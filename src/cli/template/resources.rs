@@ -4,8 +4,9 @@ use futures_util::FutureExt as _;
 use indexmap::IndexMap;
 use serde_json::Value;
 
-use super::checked::{Nested, TypeInfo};
+use super::checked::{Members, Nested, TypeInfo};
 use super::constraints::{NobodyToAsk, validate_parameter};
+use super::groups::Group;
 use super::inputs::Inputs;
 use super::names::{Names, quoted};
 use super::near;
@@ -32,6 +33,7 @@ pub struct ResourceCheck<'a> {
     pub survey: &'a Survey,
     pub names: &'a Names<'a>,
     pub types: &'a IndexMap<String, TypeInfo>,
+    pub members: &'a Members,
 }
 
 /// So many things may be wrong with the properties of one resource before the rest is left for later.
@@ -190,19 +192,62 @@ impl ResourceCheck<'_> {
         let given = given_properties(resource.properties(), scope);
         let section = self.definition.template().keywords().properties;
         let path = self.keywords_path(resource, section);
+        if let TypeInfo::Known(known) = info {
+            if plugins::find(known.name).is_some_and(|served| !served.plugin.takes_anything()) {
+                self.refuse_update_policy(resource, scope, problems);
+            }
+            if let Some(group) = Group::of_type(known.name) {
+                self.check_members(resource, group, &given, scope, &path, problems);
+            }
+        }
+        self.check_given(info, &resource.description, given, &path, problems);
+    }
+
+    /// What the first member of a group is given.
+    fn check_members(
+        &self,
+        resource: &ResourceDefinition,
+        group: &Group,
+        given: &IndexMap<String, Given>,
+        scope: &Scope<'_>,
+        path: &str,
+        problems: &mut Vec<Problem>,
+    ) {
+        for (place, message, help) in group.wrong_keys(resource.properties()) {
+            let problem = Problem::at(self.source, Severity::Error, format!("{path}.{place}"), message);
+            problems.push(problem.with_help(help));
+        }
+        if group.is_empty(given) {
+            return;
+        }
+        let Some(member) = group.given_to_member(resource.properties(), given, scope) else {
+            return;
+        };
+        let path = format!("{path}.{}", group.place());
+        for info in self.members.get(&resource.name).into_iter().flatten() {
+            self.check_given(info, "", member.clone(), &path, problems);
+        }
+    }
+
+    /// Whether a type takes what a resource gives it.
+    fn check_given(
+        &self,
+        info: &TypeInfo,
+        description: &str,
+        given: IndexMap<String, Given>,
+        path: &str,
+        problems: &mut Vec<Problem>,
+    ) {
         match info {
             TypeInfo::Known(known) => {
                 let served = plugins::find(known.name);
                 if known.takes_anything() || served.is_some_and(|served| served.plugin.takes_anything()) {
                     return;
                 }
-                if served.is_some() {
-                    self.refuse_update_policy(resource, scope, problems);
-                }
-                self.warn_of_support(&path, "", known.properties, resource.properties(), problems);
-                self.check_against_schema(resource, known, given, &path, problems);
+                self.warn_of_support(path, known.properties, &given, problems);
+                self.check_against_schema(description, known, given, path, problems);
             }
-            TypeInfo::Template(nested) => self.check_against_parameters(nested, &given, &path, problems),
+            TypeInfo::Template(nested) => self.check_against_parameters(nested, &given, path, problems),
             TypeInfo::Opaque | TypeInfo::Unknown => {}
         }
     }
@@ -222,7 +267,7 @@ impl ResourceCheck<'_> {
     /// Tells one error after the other, each time leaving out the property that it is about.
     fn check_against_schema(
         &self,
-        resource: &ResourceDefinition,
+        description: &str,
         known: &KnownType,
         mut given: IndexMap<String, Given>,
         path: &str,
@@ -231,7 +276,7 @@ impl ResourceCheck<'_> {
         let schema = known.properties;
         let mut told: Vec<String> = Vec::new();
         for _ in 0..MOST_ERRORS {
-            let mut properties = Properties::new(schema, given.clone()).described(&resource.description);
+            let mut properties = Properties::new(schema, given.clone()).described(description);
             match plugins::find(known.name) {
                 Some(made) => {
                     made.plugin.shape(&mut properties);
@@ -297,19 +342,14 @@ impl ResourceCheck<'_> {
     fn warn_of_support(
         &self,
         path: &str,
-        inner: &str,
         schema: &[Property<'_>],
-        properties: Option<&Expression>,
+        given: &IndexMap<String, Given>,
         problems: &mut Vec<Problem>,
     ) {
-        let Some(given) = properties.map(Expression::render) else {
-            return;
-        };
-        let Value::Object(given) = given else { return };
         for property in schema.iter().filter(|property| given.contains_key(property.name)) {
             if property.support.status != Support::Supported {
                 let message = format!("the property {} is {}", property.name, property.support.status.as_str());
-                let path = format!("{path}{inner}.{}", property.name);
+                let path = format!("{path}.{}", property.name);
                 problems.push(Problem::at(self.source, Severity::Warning, path, message));
             }
         }

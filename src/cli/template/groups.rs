@@ -1,0 +1,180 @@
+//! Groups: resources whose members the engine makes after a definition in their properties.
+
+use indexmap::IndexMap;
+use serde_json::Value;
+
+use super::hints;
+use super::near;
+use super::nested::given_properties;
+use crate::resource::properties::Given;
+use crate::template::{Expression, Scope, TemplateVersion};
+
+/// A type of groups.
+pub struct Group {
+    type_name: &'static str,
+    /// The property that holds the definition of a member, or the types of all members.
+    members: &'static str,
+    /// Where in the properties of the group those of its members are.
+    properties: &'static [&'static str],
+    /// The property that says what stands for the number of a member, and what does if it says nothing.
+    index: Option<(&'static str, &'static str)>,
+    /// The property that says how many there are.
+    count: Option<&'static str>,
+    /// The version of the language in which the definition is written, where the schema of the group leaves that open.
+    language: Option<TemplateVersion>,
+}
+
+static GROUPS: [Group; 3] = [
+    Group {
+        type_name: "OS::Heat::ResourceGroup",
+        members: "resource_def",
+        properties: &["resource_def", "properties"],
+        index: Some(("index_var", "%index%")),
+        count: Some("count"),
+        language: None,
+    },
+    Group {
+        type_name: "OS::Heat::AutoScalingGroup",
+        members: "resource",
+        properties: &["resource", "properties"],
+        index: None,
+        count: None,
+        language: Some(TemplateVersion::Hot20150430),
+    },
+    Group {
+        type_name: "OS::Heat::ResourceChain",
+        members: "resources",
+        properties: &["resource_properties"],
+        index: None,
+        count: None,
+        language: None,
+    },
+];
+
+impl Group {
+    pub fn of_type(name: &str) -> Option<&'static Self> {
+        GROUPS.iter().find(|group| group.type_name == name)
+    }
+
+    /// The types of members as they are written, each with its place in the properties of the group.
+    pub fn member_types<'v>(&self, properties: &'v Value) -> Vec<(String, &'v str)> {
+        let members = self.members;
+        match properties.get(members) {
+            Some(Value::Array(types)) => {
+                let types = types.iter().enumerate();
+                types
+                    .filter_map(|(index, name)| Some((format!("{members}[{index}]"), name.as_str()?)))
+                    .collect()
+            }
+            Some(definition) => {
+                let name = definition.get("type").and_then(Value::as_str);
+                name.map(|name| (format!("{members}.type"), name)).into_iter().collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// Whether there are no members at all, so that Heat does not look at what they would be.
+    pub fn is_empty(&self, given: &IndexMap<String, Given>) -> bool {
+        let count = self.count.and_then(|count| given.get(count));
+        matches!(count, Some(Given::Value(count)) if *count == 0 || *count == "0")
+    }
+
+    /// What is wrong with the keys of the definition of a member: the place in the properties of the group, the message, and
+    /// what may be meant.
+    pub fn wrong_keys(&self, properties: Option<&Expression>) -> Vec<(String, String, Option<String>)> {
+        let properties = properties.and_then(Expression::as_map);
+        let definition = properties.and_then(|properties| properties.get(self.members)?.as_map());
+        let (Some(definition), Some(version)) = (definition, self.language) else {
+            return Vec::new();
+        };
+        let members = self.members;
+        let known = hints::resource_keywords(version);
+        let unknown = definition.keys().filter(|key| !known.contains(&key.as_str()));
+        let mut wrong: Vec<_> = unknown
+            .map(|key| {
+                let message = format!("\"{key}\" is not a valid keyword inside a resource definition");
+                (
+                    format!("{members}.{key}"),
+                    message,
+                    near::question(key, known.iter().copied()),
+                )
+            })
+            .collect();
+        if !definition.contains_key("type") {
+            wrong.push((members.to_owned(), "\"type\" is missing".to_owned(), None));
+        }
+        wrong
+    }
+
+    /// Where the properties of members are, in those of the group.
+    pub fn place(&self) -> String {
+        self.properties.join(".")
+    }
+
+    /// What the first member is given; `None` where that depends on more than is known.
+    pub fn given_to_member(
+        &self,
+        properties: Option<&Expression>,
+        given: &IndexMap<String, Given>,
+        scope: &Scope<'_>,
+    ) -> Option<IndexMap<String, Given>> {
+        let mut part = properties?;
+        for step in self.properties {
+            match part.as_map()?.get(*step) {
+                Some(inner) => part = inner,
+                None => return Some(IndexMap::new()),
+            }
+        }
+        part.as_map()?;
+        let mut member = given_properties(Some(part), scope);
+        if let Some((property, usual)) = self.index {
+            let index = match given.get(property) {
+                Some(Given::Value(Value::String(index))) => index,
+                None => usual,
+                Some(_) => return None,
+            };
+            for value in member.values_mut() {
+                if let Given::Value(value) | Given::Unsettled(value) = value {
+                    number(value, index);
+                }
+            }
+        }
+        Some(member)
+    }
+}
+
+/// Puts the number of the first member where it belongs.
+fn number(value: &mut Value, index: &str) {
+    match value {
+        Value::String(text) => *text = text.replace(index, "0"),
+        Value::Array(items) => items.iter_mut().for_each(|item| number(item, index)),
+        Value::Object(entries) => entries.values_mut().for_each(|item| number(item, index)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn members_have_types() {
+        let types = |group: &str, properties: Value| {
+            let group = Group::of_type(group).unwrap();
+            let types = group.member_types(&properties).into_iter();
+            types.map(|(place, name)| format!("{place} {name}")).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            types("OS::Heat::ResourceGroup", json!({"resource_def": {"type": "A"}})),
+            ["resource_def.type A"]
+        );
+        assert_eq!(
+            types("OS::Heat::ResourceChain", json!({"resources": ["A", 5, "B"]})),
+            ["resources[0] A", "resources[2] B"]
+        );
+        assert!(types("OS::Heat::AutoScalingGroup", json!({"resource": {"get_param": "x"}})).is_empty());
+    }
+}
