@@ -10,6 +10,7 @@ use super::checked::{Checked, Members, Nested, TypeInfo};
 use super::files::{self, is_remote};
 use super::groups::Group;
 use super::inputs::{Inputs, LARGEST_FILE, read_template_file};
+use super::keys;
 use super::misspelt::Vocabulary;
 use super::names::Names;
 use super::near;
@@ -158,6 +159,7 @@ impl<'i> Checker<'i> {
         }
         self.check_groups(source, &survey);
         self.check_names(source, &survey);
+        keys::check(source, &template, &mut self.problems);
         self.look_for_misspelt(source, &template, &survey);
         let (types, members) = self.types(source, &template);
         if let Some(definition) = &survey.definition {

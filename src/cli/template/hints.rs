@@ -79,6 +79,11 @@ pub fn resource_keywords(version: TemplateVersion) -> Vec<&'static str> {
     keys.collect()
 }
 
+/// What a key in the definition of a resource may mean which the version does not have there.
+pub fn for_resource_key(version: TemplateVersion, key: &str) -> Option<String> {
+    word_of_some_version(version, key, resource_keywords)
+}
+
 /// A hint for a message of Heat's that is about a word which the version does not have.
 pub fn for_unknown_word(version: TemplateVersion, message: &str) -> Option<String> {
     let about = |pattern: &str| {
@@ -89,7 +94,7 @@ pub fn for_unknown_word(version: TemplateVersion, message: &str) -> Option<Strin
         return word_of_some_version(version, &section, TemplateVersion::sections);
     }
     if let Some(key) = about("Invalid keyword(s) inside a resource definition: {}") {
-        return word_of_some_version(version, &key, resource_keywords);
+        return for_resource_key(version, &key);
     }
     if let Some(key) = about("Invalid key '{}' for parameter ({})") {
         return as_constraint(version, &key).or_else(|| word_of_some_version(version, &key, schema_keys));

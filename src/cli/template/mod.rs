@@ -9,6 +9,7 @@ mod functions;
 mod groups;
 mod hints;
 mod inputs;
+mod keys;
 mod misspelt;
 mod names;
 mod near;

@@ -79,6 +79,10 @@ impl Problem {
         self.severity == Severity::Error
     }
 
+    pub fn is_at(&self, source: &Source, path: &str) -> bool {
+        self.file == source.name && self.path == path
+    }
+
     pub fn says(&self, message: &str) -> bool {
         self.message == message
     }
