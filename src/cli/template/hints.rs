@@ -122,6 +122,19 @@ fn as_constraint(version: TemplateVersion, key: &str) -> Option<String> {
         .then(|| format!("a constraint does this here: constraints: [{{{constraint}}}]"))
 }
 
+/// The version that has a constraint which this one takes for none.
+pub fn for_constraints(version: TemplateVersion, constraints: &Value) -> Option<String> {
+    let is_modulo = |constraint: &Value| constraint.get("modulo").is_some();
+    let has_modulo = constraints
+        .as_array()
+        .is_some_and(|constraints| constraints.iter().any(is_modulo));
+    // In the table of keys it has always been.
+    let newer = |known| known >= TemplateVersion::Hot20170224;
+    (has_modulo && !newer(version))
+        .then(|| version_with(version, newer))
+        .flatten()
+}
+
 /// What is misspelt in a condition, or not to be used there.
 pub fn for_condition(version: TemplateVersion, condition: &Value) -> Option<String> {
     let known = condition_functions(version);
@@ -148,7 +161,7 @@ fn odd_function<'v>(condition: &'v Value, known: &[&str]) -> Option<&'v str> {
 }
 
 /// The arguments that functions take by name.
-const ARGUMENTS: [(&str, &[&str]); 8] = [
+const ARGUMENTS: [(&str, &[&str]); 7] = [
     ("str_replace", &["template", "params"]),
     ("str_replace_strict", &["template", "params"]),
     ("str_replace_vstrict", &["template", "params"]),
@@ -161,17 +174,6 @@ const ARGUMENTS: [(&str, &[&str]); 8] = [
         ],
     ),
     ("map_replace", &["keys", "values"]),
-    (
-        "constraints",
-        &[
-            "length",
-            "range",
-            "modulo",
-            "allowed_values",
-            "allowed_pattern",
-            "custom_constraint",
-        ],
-    ),
 ];
 
 /// What a misspelt argument of a function may mean; `name` and what it is called with.
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_odd_in_a_condition_is_found() {
+    fn what_is_odd_in_conditions_and_constraints_is_found() {
         let hint = |condition| for_condition(TemplateVersion::Hot20180831, &condition);
         assert_eq!(hint(json!({"equlas": [1, 2]})).as_deref(), Some("is \"equals\" meant?"));
         assert_eq!(
@@ -320,6 +322,12 @@ mod tests {
             Some("conditions have get_param, equals, not, and, or, yaql, contains")
         );
         assert_eq!(hint(json!({"not": "a"})), None);
+        let modulo = json!([{"modulo": {"step": 2, "offset": 0}}]);
+        assert_eq!(
+            for_constraints(TemplateVersion::Hot20161014, &modulo).as_deref(),
+            Some("version 2017-02-24 has it")
+        );
+        assert_eq!(for_constraints(TemplateVersion::Hot20170224, &modulo), None);
         assert_eq!(
             for_condition(TemplateVersion::Hot20161014, &json!({"contains": [1, [1]]})).as_deref(),
             Some("version 2017-09-01 has it")

@@ -92,7 +92,11 @@ impl<'t> Names<'t> {
                 .into_iter()
                 .find_map(|condition| hints::for_condition(self.template.version(), condition));
         }
-        hints::for_arguments(name, hints::part_at(self.template, path)?)
+        let part = hints::part_at(self.template, path)?;
+        if message == "No constraint expressed" {
+            return hints::for_constraints(self.template.version(), part.get("constraints")?);
+        }
+        hints::for_arguments(name, part)
     }
 
     fn help_with_name(&self, message: &str) -> Option<String> {

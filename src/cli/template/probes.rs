@@ -151,7 +151,7 @@ fn told(template: String, environments: Vec<String>) -> Vec<String> {
     messages.map(str::to_owned).collect()
 }
 
-/// Without what stands in quotes, which may be anything that the author wrote.
+/// Whether a message is Python's, or nothing but a name in quotes.
 fn is_innards(message: &str) -> bool {
     let is_quoted = message.starts_with('\'') && message.ends_with('\'') && message.matches('\'').count() == 2;
     is_quoted || INNARDS.iter().any(|words| message.contains(words))

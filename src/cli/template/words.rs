@@ -93,9 +93,73 @@ static SAYINGS: &[Saying] = &[
         "\"{0}\" is no key of parameters",
         "{0}",
     ),
+    say_at(
+        "Invalid key '{}' for {}constraint{}",
+        "\"{0}\" is no key of {1}constraint{2}",
+        "constraints",
+    ),
     say("Invalid key '{}' for {}", "\"{0}\" is no key of {1}"),
     say("Invalid {}, expected a {}", "{0} has to be a {1}"),
-    say("No constraint expressed", "this says nothing that could be checked"),
+    say_at(
+        "No constraint expressed",
+        "this says nothing that could be checked",
+        "constraints",
+    ),
+    say_at(
+        "A {} constraint must have {}",
+        "A {0} constraint must have {1}",
+        "constraints",
+    ),
+    say_at(
+        "min/max length must be integral",
+        "min and max of a length have to be whole numbers",
+        "constraints",
+    ),
+    say_at(
+        "step/offset must be integer",
+        "step and offset have to be whole numbers",
+        "constraints",
+    ),
+    say_at(
+        "AllowedValues must be a list",
+        "the allowed values have to be a list",
+        "constraints",
+    ),
+    say_at(
+        "AllowedPattern must be a string",
+        "the allowed pattern has to be a text",
+        "constraints",
+    ),
+    say_at(
+        "Range constraint invalid for {}",
+        "\"range\" is no constraint for the type {0}",
+        "constraints",
+    ),
+    say_at(
+        "Length constraint invalid for {}",
+        "\"length\" is no constraint for the type {0}",
+        "constraints",
+    ),
+    say_at(
+        "Modulo constraint invalid for {}",
+        "\"modulo\" is no constraint for the type {0}",
+        "constraints",
+    ),
+    say_at(
+        "AllowedValues constraint invalid for {}",
+        "\"allowed_values\" is no constraint for the type {0}",
+        "constraints",
+    ),
+    say_at(
+        "AllowedPattern constraint invalid for {}",
+        "\"allowed_pattern\" is no constraint for the type {0}",
+        "constraints",
+    ),
+    say_at(
+        "CustomConstraint constraint invalid for {}",
+        "\"custom_constraint\" is no constraint for the type {0}",
+        "constraints",
+    ),
     say_at("Invalid type ({})", "there is no type \"{0}\" of parameters", "type"),
     say_at(
         "Invalid default {value} ({more})",
