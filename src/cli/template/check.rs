@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::checked::{Checked, Members, Nested, TypeInfo};
+use super::checked::{Checked, Member, Members, Nested, TypeInfo};
 use super::files::{self, is_remote};
 use super::groups::Group;
 use super::inputs::{Inputs, LARGEST_FILE, read_template_file};
@@ -257,15 +257,26 @@ impl<'i> Checker<'i> {
                 && let Some(properties) = resource.get(keywords.properties)
             {
                 let path = format!("{}.{name}.{}", keywords.resources, keywords.properties);
-                let infos = group
+                let found = group
                     .member_types(properties)
                     .into_iter()
-                    .map(|(place, member)| self.type_of(source, template, None, member, &format!("{path}.{place}")));
-                members.insert(name.clone(), infos.collect());
+                    .map(|(place, member)| self.member(source, template, member, &format!("{path}.{place}")));
+                members.insert(name.clone(), found.collect());
             }
             types.insert(name.clone(), info);
         }
         (types, members)
+    }
+
+    fn member(&mut self, source: &Source, template: &Template, written: &str, path: &str) -> Member {
+        let before = self.problems.len();
+        let info = self.type_of(source, template, None, written, path);
+        let problems = match info {
+            // What is in a file is told in any case: others may use it, too.
+            TypeInfo::Template(_) | TypeInfo::Opaque => Vec::new(),
+            TypeInfo::Known(_) | TypeInfo::Unknown => self.problems.split_off(before),
+        };
+        Member { info, problems }
     }
 
     fn type_of(

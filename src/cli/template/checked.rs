@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::problem::Problem;
 use crate::plugins::inventory::KnownType;
 use crate::template::{StackDefinition, Template};
 
@@ -25,8 +26,15 @@ impl Checked {
     }
 }
 
-/// What is known of the types of the members of groups, by group.
-pub type Members = IndexMap<String, Vec<TypeInfo>>;
+/// The members of groups, by group.
+pub type Members = IndexMap<String, Vec<Member>>;
+
+/// What is known of the type of members of a group.
+pub struct Member {
+    pub info: TypeInfo,
+    /// What is wrong with the type, unless the group has no members.
+    pub problems: Vec<Problem>,
+}
 
 /// What is known of the type of a resource.
 #[derive(Clone)]

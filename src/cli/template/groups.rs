@@ -18,8 +18,8 @@ pub struct Group {
     properties: &'static [&'static str],
     /// The property that says what stands for the number of a member, and what does if it says nothing.
     index: Option<(&'static str, &'static str)>,
-    /// The property that says how many there are.
-    count: Option<&'static str>,
+    /// The properties that say how many there are: the first that is given.
+    count: &'static [&'static str],
     /// The version of the language in which the definition is written, where the schema of the group leaves that open.
     language: Option<TemplateVersion>,
 }
@@ -30,7 +30,7 @@ static GROUPS: [Group; 3] = [
         members: "resource_def",
         properties: &["resource_def", "properties"],
         index: Some(("index_var", "%index%")),
-        count: Some("count"),
+        count: &["count"],
         language: None,
     },
     Group {
@@ -38,7 +38,7 @@ static GROUPS: [Group; 3] = [
         members: "resource",
         properties: &["resource", "properties"],
         index: None,
-        count: None,
+        count: &["desired_capacity", "min_size"],
         language: Some(TemplateVersion::Hot20150430),
     },
     Group {
@@ -46,7 +46,7 @@ static GROUPS: [Group; 3] = [
         members: "resources",
         properties: &["resource_properties"],
         index: None,
-        count: None,
+        count: &[],
         language: None,
     },
 ];
@@ -76,35 +76,45 @@ impl Group {
 
     /// Whether there are no members at all, so that Heat does not look at what they would be.
     pub fn is_empty(&self, given: &IndexMap<String, Given>) -> bool {
-        let count = self.count.and_then(|count| given.get(count));
+        let count = self.count.iter().find_map(|count| given.get(*count));
         matches!(count, Some(Given::Value(count)) if *count == 0 || *count == "0")
     }
 
-    /// What is wrong with the keys of the definition of a member: the place in the properties of the group, the message, and
-    /// what may be meant.
-    pub fn wrong_keys(&self, properties: Option<&Expression>) -> Vec<(String, String, Option<String>)> {
-        let properties = properties.and_then(Expression::as_map);
-        let definition = properties.and_then(|properties| properties.get(self.members)?.as_map());
-        let (Some(definition), Some(version)) = (definition, self.language) else {
+    /// The definition of a member, and the keys that it may have, where the schema of the group does not say so.
+    fn free_definition<'e>(
+        &self,
+        properties: Option<&'e Expression>,
+    ) -> Option<(&'e IndexMap<String, Expression>, Vec<&'static str>)> {
+        let definition = properties?.as_map()?.get(self.members)?.as_map()?;
+        Some((definition, hints::resource_keywords(self.language?)))
+    }
+
+    /// Whether the definition of a member has no type.
+    pub fn lacks_type(&self, properties: Option<&Expression>) -> bool {
+        let definition = self.free_definition(properties);
+        definition.is_some_and(|(definition, _)| !definition.contains_key("type"))
+    }
+
+    /// The keys of the definition of a member that mean nothing: their places in the properties of the group, and what may
+    /// be meant.
+    pub fn unknown_keys(&self, properties: Option<&Expression>) -> Vec<(String, Option<String>)> {
+        let Some((definition, known)) = self.free_definition(properties) else {
             return Vec::new();
         };
-        let members = self.members;
-        let known = hints::resource_keywords(version);
         let unknown = definition.keys().filter(|key| !known.contains(&key.as_str()));
-        let mut wrong: Vec<_> = unknown
+        unknown
             .map(|key| {
-                let message = format!("\"{key}\" is not a valid keyword inside a resource definition");
                 (
-                    format!("{members}.{key}"),
-                    message,
+                    format!("{}.{key}", self.members),
                     near::question(key, known.iter().copied()),
                 )
             })
-            .collect();
-        if !definition.contains_key("type") {
-            wrong.push((members.to_owned(), "\"type\" is missing".to_owned(), None));
-        }
-        wrong
+            .collect()
+    }
+
+    /// Where the definition of a member is, in the properties of the group.
+    pub fn definition_place(&self) -> &'static str {
+        self.members
     }
 
     /// Where the properties of members are, in those of the group.

@@ -213,19 +213,26 @@ impl ResourceCheck<'_> {
         path: &str,
         problems: &mut Vec<Problem>,
     ) {
-        for (place, message, help) in group.wrong_keys(resource.properties()) {
-            let problem = Problem::at(self.source, Severity::Error, format!("{path}.{place}"), message);
+        for (place, help) in group.unknown_keys(resource.properties()) {
+            let message = "this means nothing here, and does not count";
+            let problem = Problem::at(self.source, Severity::Warning, format!("{path}.{place}"), message);
             problems.push(problem.with_help(help));
         }
         if group.is_empty(given) {
             return;
         }
-        let Some(member) = group.given_to_member(resource.properties(), given, scope) else {
+        if group.lacks_type(resource.properties()) {
+            let path = format!("{path}.{}", group.definition_place());
+            problems.push(Problem::at(self.source, Severity::Error, path, "\"type\" is missing"));
+        }
+        let members = || self.members.get(&resource.name).into_iter().flatten();
+        problems.extend(members().flat_map(|member| member.problems.clone()));
+        let Some(given) = group.given_to_member(resource.properties(), given, scope) else {
             return;
         };
         let path = format!("{path}.{}", group.place());
-        for info in self.members.get(&resource.name).into_iter().flatten() {
-            self.check_given(info, "", member.clone(), &path, problems);
+        for member in members() {
+            self.check_given(&member.info, "", given.clone(), &path, problems);
         }
     }
 
