@@ -59,7 +59,7 @@ impl Problem {
             mark: None,
             shown: None,
             path: String::new(),
-            message,
+            message: shortened(message),
             help: None,
         }
     }
@@ -133,6 +133,16 @@ impl Problem {
 
 const WIDEST: usize = 110;
 
+/// Messages quote what they are about, which may be a whole file.
+const LONGEST_MESSAGE: usize = 1000;
+
+fn shortened(message: String) -> String {
+    match message.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}… ({} characters)", &message[..end], message.chars().count()),
+        None => message,
+    }
+}
+
 /// The part of a long line around a column, and where the column is in it. Tabs count as one.
 fn window(line: &str, column: usize) -> (String, usize) {
     let is_long = line.chars().nth(WIDEST).is_some();
@@ -188,6 +198,15 @@ pub fn count(problems: &[Problem]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_messages_are_cut() {
+        assert_eq!(shortened("ü".repeat(1000)), "ü".repeat(1000));
+        assert_eq!(
+            shortened("ü".repeat(1001)),
+            format!("{}… (1001 characters)", "ü".repeat(1000))
+        );
+    }
 
     #[test]
     fn long_lines_are_shown_in_part() {

@@ -54,6 +54,8 @@ impl RegexError {
     }
 }
 
+/// So many states, of some tens of bytes each, are never within the limits.
+const LARGEST_UNROLLED: u64 = 600_000;
 const LONGEST_PATTERN: usize = 64 * 1024;
 const MOST_BACKTRACKS: usize = 1_000_000;
 
@@ -113,8 +115,13 @@ pub(super) fn in_rust<T>(
     pattern: &Pattern,
     compile: impl Fn(String) -> Result<T, RegexError>,
 ) -> Result<T, RegexError> {
+    let counted = || compile(written(pattern, Repetitions::Counted));
+    // To find out takes longer than to match.
+    if pattern.unrolled_size() > LARGEST_UNROLLED {
+        return counted();
+    }
     match compile(written(pattern, Repetitions::Unrolled)) {
-        Err(RegexError::Compile(_)) => compile(written(pattern, Repetitions::Counted)),
+        Err(RegexError::Compile(_)) => counted(),
         done => done,
     }
 }
