@@ -58,10 +58,19 @@ impl<'t> Names<'t> {
                 };
                 (path, format!("{heading}{message}"))
             }
+            // Heat does not tell a parameter without a value from one that nobody defines.
+            TemplateError::UserParameterMissing { key } if !self.defines_parameter(key) => {
+                (place.to_owned(), format!("there is no parameter \"{key}\""))
+            }
             other => (place.to_owned(), other.to_string()),
         };
         let help = self.help(&path, &message);
         Problem::at(source, Severity::Error, path, message).with_help(help)
+    }
+
+    fn defines_parameter(&self, name: &str) -> bool {
+        let section = self.template.body().get(self.template.keywords().parameters);
+        section.is_some_and(|parameters| parameters.get(name).is_some())
     }
 
     /// What is meant by what the message at a place is about: a word of another version, a misspelt one, or the first name

@@ -163,9 +163,6 @@ impl ResourceCheck<'_> {
             Fault::Template(TemplateError::UserParameterMissing { key })
                 if self.definition.parameters().get(key).is_some() => {}
             fault if self.is_about_a_parameter(fault) => {}
-            Fault::Template(TemplateError::UserParameterMissing { key }) => {
-                self.refuse_located(problems, path, &format!("there is no parameter \"{key}\""));
-            }
             Fault::Template(TemplateError::InvalidTemplateReference { resource, key }) => {
                 let error = TemplateError::InvalidTemplateReference {
                     resource: resource.clone(),

@@ -87,6 +87,11 @@ static SAYINGS: &[Saying] = &[
         "The specified reference \"{}\" (in {}) is incorrect.",
         "The specified reference \"{0}\" is incorrect.",
     ),
+    say_at(
+        "Invalid deletion policy \"{}\"",
+        "there is no deletion policy \"{0}\"",
+        "deletion_policy",
+    ),
     // Parameters.
     say_at(
         "Invalid key '{}' for parameter ({})",
