@@ -537,10 +537,14 @@ impl Convergence {
         if row.replaces.is_none() {
             return Ok(());
         }
-        let graph = self.latest_graph(stack.id(), stack.traversal()).await?;
-        if graph.contains(node) {
+        let graph = match stack.is_in_progress() {
+            // One that is still to be laid out finds the replacement among the rows.
+            true => self.laid_out_graph(stack.id(), stack.traversal()).await?,
+            false => Some(self.latest_graph(stack.id(), stack.traversal()).await?),
+        };
+        let Some(graph) = graph.filter(|graph| !graph.contains(node)) else {
             return Ok(());
-        }
+        };
         // One that has been begun, by a message that came before this one, is for a clean-up to remove.
         if is_untouched(row) {
             let changes = ResourceChanges {

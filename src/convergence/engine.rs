@@ -162,6 +162,20 @@ impl Convergence {
         Ok(Arc::new(read_graph(text.as_deref())))
     }
 
+    /// The graph of a stack's traversal; `None` before it is laid out, and when the traversal is over. Whoever arrives at a
+    /// sync point needs it: by the graph of the traversal before, nobody else may seem to be expected there.
+    pub(super) async fn laid_out_graph(
+        &self,
+        stack_id: &str,
+        traversal: &str,
+    ) -> Result<Option<Arc<Graph>>, StackError> {
+        if let Some(graph) = self.graphs.get(traversal).await {
+            return Ok(Some(graph));
+        }
+        let text = self.services.store.stack_laid_out_graph(stack_id, traversal).await?;
+        Ok(text.map(|text| Arc::new(read_graph(Some(&text)))))
+    }
+
     pub(super) async fn remember_graph(&self, traversal: &str, graph: Graph) -> Arc<Graph> {
         let graph = Arc::new(graph);
         self.graphs.insert(traversal.to_owned(), graph.clone()).await;

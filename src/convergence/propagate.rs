@@ -150,12 +150,17 @@ impl Convergence {
         resource_id: i64,
         stack: &Stack,
     ) -> Result<(), StackError> {
-        let graph = self.latest_graph(stack.id(), stack.traversal()).await?;
-        let update = Node::update(resource_id);
-        let node = if graph.contains(&update) {
-            update
-        } else {
-            Node::cleanup(resource_id)
+        let Some(graph) = self.laid_out_graph(stack.id(), stack.traversal()).await? else {
+            tracing::debug!(
+                stack = stack.name(),
+                resource_id,
+                "what the latest traversal casts is still to come"
+            );
+            return Ok(());
+        };
+        let nodes = [Node::update(resource_id), Node::cleanup(resource_id)];
+        let Some(node) = nodes.into_iter().find(|node| graph.contains(node)) else {
+            return Ok(());
         };
         tracing::info!(stack = stack.name(), %node, "re-triggering the resource for the latest traversal");
         let arrival = Arrival {

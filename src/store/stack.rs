@@ -271,6 +271,19 @@ impl Session {
         Ok(json_from_column(graph.flatten()))
     }
 
+    /// The graph of a traversal that has its sync points, which are stored after the graph or together with it. Before that the
+    /// stack has the graph of the traversal before under the name of this one.
+    pub async fn stack_laid_out_graph(&mut self, id: &str, traversal: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT s.current_deps FROM stack s JOIN sync_point p \
+                   ON p.entity_id = s.id AND p.traversal_id = s.current_traversal AND p.is_update \
+                   WHERE s.id = ? AND s.current_traversal = ?";
+        let row = self
+            .fetch_optional(sql.to_owned(), &[id.into(), traversal.into()])
+            .await?;
+        let graph: Option<Option<String>> = row.map(|row| row.try_get("current_deps")).transpose()?;
+        Ok(json_from_column(graph.flatten()))
+    }
+
     /// Creates a stack with its tags, unless its project has one of that name. The look for another is a locking one, after the row
     /// is written: of two that are created at the same time one waits for the other, or is the victim of a deadlock and
     /// runs again, and then finds it. A look before would miss it, and so would a snapshot.

@@ -31,6 +31,7 @@ units! { single:
     stack_get(id: &str, scope: &Scope, deleted: Deleted) -> Option<Stack>;
     stack_get_by_name(name: &str, project: &str, deleted: Deleted) -> Option<Stack>;
     stack_graph(id: &str, traversal: &str) -> Option<String>;
+    stack_laid_out_graph(id: &str, traversal: &str) -> Option<String>;
     stack_swap(id: &str, expected_traversal: Option<&str>, changes: &StackChanges) -> Swap;
     stack_root_id(id: &str) -> Option<String>;
     stacks_below(root_id: &str, deleted: Deleted) -> Vec<Stack>;
