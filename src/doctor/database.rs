@@ -40,11 +40,15 @@ pub async fn look(settings: &Settings, report: &mut Report) -> Option<Store> {
         }
     };
     if let Err(error) = look_closer(settings, &store, report).await {
+        let advice = match error.server_error_number() {
+            Some(1044 | 1142 | 1143 | 1370) => GRANT,
+            _ => "look into the log of the database server",
+        };
         report.problem(
             Area::Database,
             format!("a question was not answered: {}", chain(&error)),
             "what the engine asks may fail too",
-            "look into the log of the database server",
+            advice,
         );
     }
     Some(store)

@@ -86,7 +86,7 @@ struct Engine {
     answer: Answer,
 }
 
-pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report: &mut Report) -> Known {
+pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report: &mut Report) -> Option<Known> {
     let services = match store.services_ever().await {
         Ok(services) => services,
         Err(error) => {
@@ -96,7 +96,7 @@ pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report:
                 "engines find each other by it",
                 "see what is said of the database",
             );
-            return Known::default();
+            return None;
         }
     };
     let now = store.clock().utc_now();
@@ -109,7 +109,7 @@ pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report:
         judge_one(engine, now, report);
     }
     let lives = |engine: &&Engine| engine.reports || matches!(engine.answer, Answer::Python | Answer::Ours(_));
-    Known {
+    Some(Known {
         living: engines
             .iter()
             .filter(lives)
@@ -123,7 +123,7 @@ pub async fn look(settings: &Settings, store: &Store, bus: Option<&Bus>, report:
                 (engine.service.engine_id.clone(), standing)
             })
             .collect(),
-    }
+    })
 }
 
 async fn lacks_exchange(bus: &Bus) -> bool {

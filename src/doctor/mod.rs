@@ -92,7 +92,10 @@ async fn look_at_engines(
     if bus.is_none() {
         left_out(Area::Engines, "which engines answer", lacking, report);
     }
-    let mut known = engines::look(settings, store, bus, report).await;
+    let Some(mut known) = engines::look(settings, store, bus, report).await else {
+        let what = "which stacks are asleep, and whose queues are left";
+        return left_out(Area::Stacks, what, "the service table", report);
+    };
     stacks::look(settings, store, bus, &mut known, report).await;
     match bus {
         Some(bus) => {

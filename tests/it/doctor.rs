@@ -559,6 +559,10 @@ fn a_user_who_may_not_do_everything_is_found() {
     let (problems, _) = told("stack_tag", "");
     let refused = "DELETE on stack_tag; INSERT on stack_tag; SELECT on stack_tag; UPDATE on stack_tag";
     assert_eq!(problems, [format!("database: the user may not {refused}")]);
+    let (_, visit) = told("service", "");
+    let wanted =
+        "stacks: which stacks are asleep, and whose queues are left: without the service table nobody can tell";
+    assert!(visit.has("unseen", wanted), "{}", visit.report);
     let (problems, visit) = told("alembic_version", "");
     assert_eq!(problems, Vec::<String>::new());
     let wanted = "database: the revision of the schema: the user may not read alembic_version";

@@ -113,6 +113,9 @@ async fn once(settings: Settings, target: &str, arguments: &OnceArguments, accou
         Mode::Rehearse => None,
         Mode::Act => Some(by_hand::reach_broker(&settings).await?),
     };
+    if let Some(bus) = &bus {
+        tokio::spawn(tell_of_alarms(bus.clone()));
+    }
     let entries = account.clone();
     let journal = Journal::read_by(mode, move |entry| entries.enter(entry));
     let connected = by_hand::connect(Arc::new(settings), bus.as_ref(), journal).await;
@@ -170,6 +173,20 @@ async fn replay(
     let verdict = verdict?;
     account.close(replay.result(engine, &verdict).await?);
     Ok(verdict)
+}
+
+/// The check waits for the broker, which may take long; whoever waits for the check is told.
+async fn tell_of_alarms(bus: Bus) {
+    let mut health = bus.health_watch();
+    let mut was_blocked = false;
+    while let Some(now) = health.changed().await {
+        if let Some(reason) = now.blocked.as_ref().filter(|_| !was_blocked) {
+            complain(anyhow::anyhow!(
+                "the broker takes no messages ({reason}): waiting until it does"
+            ));
+        }
+        was_blocked = now.blocked.is_some();
+    }
 }
 
 /// Ctrl-C: the check is recorded as broken off and goes back to the queue. The second one ends at once.
