@@ -1,8 +1,8 @@
 //! Reaches the brokers, and tries what the user may do.
 
 use super::PATIENCE;
+use super::names::{TOPICS, notification_queues};
 use super::report::{Area, Report};
-use super::topology::{TOPICS, names_of_notifications};
 use crate::daemon::engine::open_bus;
 use crate::exception::chain;
 use crate::messaging::{Bus, Options, Permission, Refusal, Tried, try_brokers};
@@ -138,7 +138,7 @@ async fn try_those_of_notifications(settings: &Settings, report: &mut Report) {
 }
 
 async fn try_permissions(settings: &Settings, bus: &Bus) -> Tried {
-    let notifications = names_of_notifications(settings);
+    let notifications = notification_queues(settings);
     let notifications: Vec<&str> = notifications.iter().map(String::as_str).collect();
     let trying = bus.examine_permissions(&TOPICS, &notifications);
     let unanswered = match tokio::time::timeout(PATIENCE, trying).await {

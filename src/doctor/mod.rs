@@ -8,6 +8,7 @@ mod broker;
 mod database;
 mod engines;
 mod identity;
+mod names;
 mod queues;
 mod report;
 mod secrets;

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 use super::broker::{self, Broker};
+use super::names::{TOPICS, Use, shared_queues};
 use super::report::{Area, Report};
 use super::{PATIENCE, tell_silence};
 use crate::cloud::{BrokerManagement, Cloud, CloudError};
@@ -17,11 +18,8 @@ use crate::exception::chain;
 use crate::messaging::{
     BrokerLogin, Bus, ExchangeDeclaration, ExchangeKind, ExpectedQueue, Fit, Options, Permission, PublishError, Refusal,
 };
-use crate::rpc::listener::LISTENER_TOPIC;
 use crate::rpc::{contract, worker};
 use crate::settings::Settings;
-
-pub const TOPICS: [&str; 3] = [contract::TOPIC, worker::WORKER_TOPIC, LISTENER_TOPIC];
 
 /// Settings of a policy by which messages go before they are read, or queues before their time.
 const LOSSY_POLICIES: [&str; 7] = [
@@ -112,7 +110,7 @@ async fn compare(settings: &Settings, broker: &mut Broker, report: &mut Report) 
         }
     }
     let mut present = Vec::new();
-    for (name, use_of_it) in names(settings) {
+    for (name, use_of_it) in shared_queues(settings) {
         match bus.examine_queue(&name).await? {
             Fit::Fits => alike.push(name.clone()),
             Fit::Missing => continue,
@@ -186,40 +184,6 @@ fn tell_hidden(hidden: &[(String, String)], broker: &mut Broker, report: &mut Re
         "what was made with other options cannot be used, and goes unnoticed",
         "give the user the permission that is named above, and look again",
     );
-}
-
-/// What a queue is there for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Use {
-    Requests,
-    Notifications,
-}
-
-/// The queues that engines of both kinds, heat-api and those who read notifications have to agree upon.
-fn names(settings: &Settings) -> Vec<(String, Use)> {
-    let own_host = format!("{}.{}", contract::TOPIC, settings.engine.host);
-    let shared = [contract::TOPIC.to_owned(), own_host, worker::WORKER_TOPIC.to_owned()];
-    let shared = shared.into_iter().map(|name| (name, Use::Requests));
-    let of_notifications = names_of_notifications(settings).into_iter();
-    shared
-        .chain(of_notifications.map(|name| (name, Use::Notifications)))
-        .collect()
-}
-
-/// Those to which notifications go; none of another bus, which is not asked for here.
-pub fn names_of_notifications(settings: &Settings) -> Vec<String> {
-    let notifications = &settings.messaging.notifications;
-    let is_sent = notifications
-        .drivers
-        .iter()
-        .any(|driver| driver.starts_with("messaging"));
-    let topics = notifications
-        .topics
-        .iter()
-        .filter(|_| is_sent && notifications.transport_url.is_none());
-    topics
-        .flat_map(|topic| [format!("{topic}.info"), format!("{topic}.error")])
-        .collect()
 }
 
 fn is_about_durability(reason: &str) -> bool {

@@ -15,7 +15,6 @@ pub mod mask;
 pub mod number;
 pub mod numeral;
 pub mod regex;
-mod regex_cache;
 pub mod regex_search;
 pub mod repr;
 pub mod size;

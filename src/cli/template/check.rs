@@ -7,9 +7,10 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
 use super::checked::{Checked, Member, Members, Nested, TypeInfo};
+use super::document::{LARGEST_FILE, read_template_file};
 use super::files::{self, is_remote};
 use super::groups::Group;
-use super::inputs::{Inputs, LARGEST_FILE, read_template_file};
+use super::inputs::Inputs;
 use super::keys;
 use super::misspelt::Vocabulary;
 use super::names::Names;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
+use super::document::{LARGEST_FILE, read_map};
 use super::files::{is_file_name, is_remote, path_of};
-use super::inputs::{LARGEST_FILE, read_map};
 use super::near;
 use super::problem::{Problem, Severity};
 use super::refused::{Search, Step, without};

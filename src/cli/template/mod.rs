@@ -3,6 +3,7 @@
 mod check;
 mod checked;
 mod constraints;
+mod document;
 mod environments;
 mod files;
 mod functions;

@@ -1,6 +1,6 @@
 //! What stands behind a backslash.
 
-use super::RegexError;
+use super::error::RegexError;
 use super::parser::Parser;
 use super::tree::{Node, Place, SetItem};
 

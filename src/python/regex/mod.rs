@@ -3,6 +3,9 @@
 //! A pattern is read as Python reads it, and refused for the same reasons in the same words; then it is written down in
 //! Rust's dialect. Backtracking is bounded: patterns and texts both come from tenants.
 
+mod build;
+mod cache;
+mod error;
 mod escapes;
 mod parser;
 mod source;
@@ -11,9 +14,9 @@ mod writer;
 
 use std::sync::Arc;
 
-use fancy_regex::RegexBuilder;
-
-use super::regex_cache::compiled;
+pub(super) use build::{SizeLimits, build};
+use cache::compiled;
+pub use error::RegexError;
 pub use tree::Flags;
 use tree::{Pattern, check};
 use writer::{Repetitions, written};
@@ -24,58 +27,9 @@ pub struct PythonRegex {
     compiled: Arc<fancy_regex::Regex>,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum RegexError {
-    /// In Python's words, with the place.
-    #[error("{0}")]
-    Syntax(String),
-    /// What Python refuses with an `OverflowError`.
-    #[error("{0}")]
-    Overflow(&'static str),
-    /// What Python refuses with a `ValueError`.
-    #[error("{0}")]
-    Value(&'static str),
-    #[error("the pattern is too long or nested too deeply")]
-    TooComplex,
-    #[error("the pattern cannot be compiled")]
-    Compile(#[source] Box<fancy_regex::Error>),
-    #[error("matching took too many steps")]
-    TooManySteps(#[source] Box<fancy_regex::Error>),
-}
-
-impl RegexError {
-    /// Python's class for it, or for what comes nearest.
-    pub fn class_name(&self) -> &'static str {
-        match self {
-            Self::Overflow(_) => "OverflowError",
-            Self::Value(_) => "ValueError",
-            Self::Syntax(_) | Self::TooComplex | Self::Compile(_) | Self::TooManySteps(_) => "error",
-        }
-    }
-}
-
 /// So many states, of some tens of bytes each, are never within the limits.
 const LARGEST_UNROLLED: u64 = 600_000;
 const LONGEST_PATTERN: usize = 64 * 1024;
-const MOST_BACKTRACKS: usize = 1_000_000;
-
-/// Of what a pattern is compiled to: parts that run without backtracking, and instructions that join them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct SizeLimits {
-    pub instructions: usize,
-    /// Of one part, in bytes.
-    pub program: usize,
-    /// Of what a search through one part remembers, in bytes.
-    pub states: usize,
-}
-
-impl SizeLimits {
-    pub const LARGEST: Self = Self {
-        instructions: 1 << 20,
-        program: 16 * 1024 * 1024,
-        states: 2 * 1024 * 1024,
-    };
-}
 
 impl PythonRegex {
     pub fn compile(pattern: &str) -> Result<Self, RegexError> {
@@ -124,16 +78,6 @@ pub(super) fn in_rust<T>(
         Err(RegexError::Compile(_)) => counted(),
         done => done,
     }
-}
-
-pub(super) fn build(translated: &str, limits: SizeLimits) -> Result<fancy_regex::Regex, RegexError> {
-    RegexBuilder::new(translated)
-        .backtrack_limit(MOST_BACKTRACKS)
-        .max_prog_size(limits.instructions)
-        .delegate_size_limit(limits.program)
-        .delegate_dfa_size_limit(limits.states)
-        .build()
-        .map_err(|error| RegexError::Compile(Box::new(error)))
 }
 
 #[cfg(test)]

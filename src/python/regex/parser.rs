@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::RegexError;
+use super::error::RegexError;
 use super::source::{Piece, Source};
 use super::tree::{Branches, Flags, GroupKind, Mode, Node, Pattern, Place, Sequence, SetItem};
 use crate::python::repr::repr_text;

@@ -1,6 +1,6 @@
 //! The text of a pattern, taken apart as Python does: a backslash and what follows it are one piece.
 
-use super::RegexError;
+use super::error::RegexError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece {

@@ -1,6 +1,6 @@
 //! A pattern that has been read, and how much text its parts match.
 
-use super::RegexError;
+use super::error::RegexError;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Flags {

@@ -6,7 +6,8 @@ use std::sync::{Arc, LazyLock};
 use fancy_regex::Regex;
 use moka::sync::Cache;
 
-use super::regex::{RegexError, SizeLimits, build};
+use super::build::{SizeLimits, build};
+use super::error::RegexError;
 
 /// Patterns come from tenants, and what they leave behind must not add up: it is weighed by what it may be at most, in
 /// units of a mebibyte (instructions times the size of a part). What is larger than the second size is not kept.
@@ -64,7 +65,7 @@ pub(super) fn compiled(translated: String) -> Result<Arc<Regex>, RegexError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::regex::{Flags, in_rust, parsed};
+    use super::super::{Flags, in_rust, parsed};
     use super::*;
 
     fn is_kept(pattern: &str) -> bool {
