@@ -126,6 +126,11 @@ pub fn one_line(text: &str) -> String {
         .collect()
 }
 
+/// The same for text that may have lines of its own.
+pub fn in_lines(text: &str) -> String {
+    text.split('\n').map(one_line).collect::<Vec<_>>().join("\n")
+}
+
 /// At most so many characters, the end marked where something was cut.
 pub fn cut(text: &str, most: usize) -> String {
     if text.chars().count() <= most {

@@ -103,6 +103,10 @@ impl ResourceDefinition {
             .unwrap_or_else(|| Value::Object(Map::new())))
     }
 
+    pub fn external_id_expression(&self) -> Option<&Expression> {
+        self.external_id.as_ref()
+    }
+
     /// The id of an object outside of Heat that this resource stands for.
     pub fn external_id(&self, references: &dyn References) -> Result<Option<Value>, ResolveError> {
         self.external_id

@@ -85,18 +85,20 @@ impl Surveyor {
     }
 
     fn sections(&mut self) {
-        let mut body = self.template.body().clone();
+        let mut refused: HashSet<&str> = HashSet::new();
         for section in self.template.unknown_sections() {
             self.problems.push((vec![section.to_owned()], unknown_section(section)));
-            body.shift_remove(section);
+            refused.insert(section);
         }
         let keywords = self.template.keywords();
         for section in [keywords.parameters, keywords.resources, keywords.outputs] {
             if let Err(error) = self.template.definitions(section) {
                 self.problems.push((vec![section.to_owned()], error));
-                body.shift_remove(section);
+                refused.insert(section);
             }
         }
+        let mut body = self.template.body().clone();
+        body.retain(|section, _| !refused.contains(section.as_str()));
         self.template = self.template.with_body(body);
     }
 
@@ -108,12 +110,13 @@ impl Surveyor {
     /// Leaves out of a section whatever is refused.
     fn keep(&mut self, section: &str, check: impl Fn(&Template, &str, &Value) -> Result<(), TemplateError>) {
         let mut kept = self.definitions(section);
-        for (name, definition) in self.definitions(section) {
-            if let Err(error) = check(&self.template, &name, &definition) {
-                self.refuse(section, &name, error);
-                kept.shift_remove(&name);
+        kept.retain(|name, definition| match check(&self.template, name, definition) {
+            Ok(()) => true,
+            Err(error) => {
+                self.refuse(section, name, error);
+                false
             }
-        }
+        });
         let mut body = self.template.body().clone();
         if let Some(present) = body.get_mut(section).filter(|present| present.is_object()) {
             *present = Value::Object(kept);

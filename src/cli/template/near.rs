@@ -1,5 +1,13 @@
 //! The name that was meant by a misspelt one.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Comparisons of which the misspelt names of one command may make use. Thousands of names that are all unknown, beside thousands
+/// of known ones, need no hint for each.
+const MOST_COMPARISONS: usize = 1_000_000;
+
+static COMPARISONS: AtomicUsize = AtomicUsize::new(0);
+
 /// The nearest of the known names, if it is near enough to be meant.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = name.to_lowercase();
@@ -9,6 +17,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .into_iter()
         // Comparing takes time that grows with the product of the lengths, and names may be whole patterns.
         .filter(|candidate| candidate.chars().count().abs_diff(length) <= most && *candidate != name)
+        .take_while(|_| COMPARISONS.fetch_add(1, Ordering::Relaxed) < MOST_COMPARISONS)
         .map(|candidate| {
             (
                 strsim::damerau_levenshtein(&wanted, &candidate.to_lowercase()),

@@ -1,5 +1,7 @@
 //! Parameters: what their definitions say, which values they get, and who asks for them.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use super::constraints::validate_parameter;
@@ -127,14 +129,14 @@ impl ParameterCheck<'_> {
 }
 
 /// The names of the parameters that functions ask for; `None` where that depends on values.
-fn used_parameters(template: &Template) -> Option<Vec<String>> {
+fn used_parameters(template: &Template) -> Option<HashSet<String>> {
     let body = Value::Object(template.body().clone());
-    let mut used = Vec::new();
+    let mut used = HashSet::new();
     collect_used(&body, &mut used).then_some(used)
 }
 
 /// Whether all names could be told.
-fn collect_used(value: &Value, used: &mut Vec<String>) -> bool {
+fn collect_used(value: &Value, used: &mut HashSet<String>) -> bool {
     match value {
         Value::Array(items) => items.iter().all(|item| collect_used(item, used)),
         Value::Object(entries) => entries.iter().all(|(key, value)| {
@@ -149,7 +151,7 @@ fn collect_used(value: &Value, used: &mut Vec<String>) -> bool {
                 other => (other, &[][..]),
             };
             let Some(name) = name.as_str() else { return false };
-            used.push(name.to_owned());
+            used.insert(name.to_owned());
             path.iter().all(|step| collect_used(step, used))
         }),
         _ => true,

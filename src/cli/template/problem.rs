@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::source::Source;
 use super::words::in_words;
+use crate::cli::screen::{in_lines, one_line};
 use crate::template::reading::Mark;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,7 +99,7 @@ impl Problem {
         let path = if self.path.is_empty() {
             String::new()
         } else {
-            format!(" {}:", self.path)
+            format!(" {}:", one_line(&self.path))
         };
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -106,15 +107,15 @@ impl Problem {
             "{}: {}:{path} {}",
             self.place(),
             self.severity.as_str(),
-            self.message
+            in_lines(&self.message)
         );
         if let (Some(mark), Some((shown, column))) = (self.mark, &self.shown) {
             let number = (mark.line + 1).to_string();
-            let _ = writeln!(text, "  {number} | {shown}");
+            let _ = writeln!(text, "  {number} | {}", one_line(shown));
             let _ = writeln!(text, "  {} | {}^", " ".repeat(number.len()), " ".repeat(*column));
         }
         if let Some(help) = &self.help {
-            let _ = writeln!(text, "  {help}");
+            let _ = writeln!(text, "  {}", in_lines(help));
         }
     }
 
@@ -145,6 +146,12 @@ fn shortened(message: String) -> String {
 
 /// The part of a long line around a column, and where the column is in it. Tabs count as one.
 fn window(line: &str, column: usize) -> (String, usize) {
+    // In a line that is a whole file, of plain letters, the place need not be counted to.
+    if line.len() > WIDEST && line.is_ascii() {
+        let start = column.saturating_sub(WIDEST / 2).min(line.len());
+        let shown = &line[start..line.len().min(start + WIDEST)];
+        return (shown.replace('\t', " "), column - start);
+    }
     let is_long = line.chars().nth(WIDEST).is_some();
     let start = if is_long { column.saturating_sub(WIDEST / 2) } else { 0 };
     let shown = line.chars().skip(start).take(WIDEST);
@@ -197,6 +204,8 @@ pub fn count(problems: &[Problem]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     #[test]
@@ -205,6 +214,24 @@ mod tests {
         assert_eq!(
             shortened("ü".repeat(1001)),
             format!("{}… (1001 characters)", "ü".repeat(1000))
+        );
+    }
+
+    #[test]
+    fn what_templates_say_gives_the_terminal_no_orders() {
+        let source = Source::of("t".to_owned(), PathBuf::new(), "a\u{1b}[2J: 1\n".to_owned());
+        let mark = Mark {
+            index: 0,
+            line: 0,
+            column: 0,
+        };
+        let problem = Problem::of_file(&source, Severity::Error, "no \u{7}bell,\nin lines");
+        let told = to_text(&[problem
+            .with_mark(&source, Some(mark))
+            .with_help(Some("\u{1b}c".to_owned()))]);
+        assert!(
+            !told.contains(['\u{1b}', '\u{7}']) && told.contains("no  bell,\nin lines"),
+            "{told:?}"
         );
     }
 

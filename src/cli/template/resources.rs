@@ -107,6 +107,7 @@ impl ResourceCheck<'_> {
             (keywords.properties, resource.properties()),
             (keywords.metadata, resource.metadata_expression()),
             (keywords.update_policy, resource.update_policy()),
+            (keywords.external_id, resource.external_id_expression()),
         ];
         for (part, expression) in parts {
             let path = self.keywords_path(resource, part);

@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 use std::io::Read as _;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -16,6 +17,8 @@ pub struct Source {
     pub directory: PathBuf,
     pub text: String,
     places: OnceCell<Option<Places>>,
+    /// Where the lines are in the text: a template may have as many faults as lines.
+    lines: OnceCell<Vec<Range<usize>>>,
 }
 
 impl Source {
@@ -38,6 +41,7 @@ impl Source {
             directory,
             text,
             places: OnceCell::new(),
+            lines: OnceCell::new(),
         }
     }
 
@@ -66,6 +70,17 @@ impl Source {
     }
 
     pub fn line(&self, number: usize) -> Option<&str> {
-        self.text.lines().nth(number)
+        let lines = self.lines.get_or_init(|| {
+            let mut end = 0;
+            let lines = self.text.split_inclusive('\n');
+            lines
+                .map(|line| {
+                    let start = end;
+                    end += line.len();
+                    start..start + line.trim_end_matches('\n').trim_end_matches('\r').len()
+                })
+                .collect()
+        });
+        self.text.get(lines.get(number)?.clone())
     }
 }

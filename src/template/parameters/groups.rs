@@ -1,10 +1,11 @@
 //! Parameter groups: how a user interface lays out the parameters.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::{Parameters, StackIdentity};
 use crate::python::repr::to_text;
-use crate::python::value::contains;
 use crate::template::document::Template;
 use crate::template::error::TemplateError;
 
@@ -20,7 +21,7 @@ pub(crate) fn validate_groups(template: &Template) -> Result<(), TemplateError> 
     };
     let nothing = Map::new();
     let parameters = Parameters::new(template, &StackIdentity::default(), &nothing, &nothing)?;
-    let mut grouped: Vec<Value> = Vec::new();
+    let mut grouped: HashSet<&str> = HashSet::new();
     for group in groups {
         let label = group.get("label").map(to_text).unwrap_or_default();
         let invalid = |message: String| group_error(Some(&label), message);
@@ -39,13 +40,13 @@ pub(crate) fn validate_groups(template: &Template) -> Result<(), TemplateError> 
         };
         for member in members {
             let name = to_text(member);
-            if contains(&grouped, member) {
+            let known = member.as_str().filter(|name| parameters.get(name).is_some());
+            if known.is_some_and(|known| !grouped.insert(known)) {
                 return Err(invalid(format!(
                     "The {name} parameter must be assigned to one parameter group only."
                 )));
             }
-            grouped.push(member.clone());
-            if member.as_str().is_none_or(|name| parameters.get(name).is_none()) {
+            if known.is_none() {
                 return Err(invalid(format!(
                     "The grouped parameter {name} does not reference a valid parameter."
                 )));
