@@ -378,7 +378,7 @@ fn row_text(state: &NodeState) -> String {
         return "no row".to_owned();
     };
     match state.node.resource_id() {
-        Some(id) if id != row.id => format!("row {}, replacing {id}", row.id),
+        Some(id) if id != row.id => format!("row {}, in the place of {id}", row.id),
         _ => format!("row {}", row.id),
     }
 }
