@@ -4,6 +4,7 @@ pub mod heat;
 pub mod inventory;
 pub mod keystone;
 pub mod questions;
+pub mod update_policies;
 
 use crate::resource::plugin::ResourceType;
 

@@ -14,7 +14,8 @@ use super::nested::{OfflineStates, definition_with, given_properties, property_t
 use super::problem::{Problem, Severity};
 use super::source::Source;
 use super::words::in_words;
-use crate::plugins::{self, inventory::KnownType};
+use crate::plugins::inventory::KnownType;
+use crate::plugins::{self, update_policies};
 use crate::resource::properties::{Depth, Given, Names as NamesOfObjects, Properties, PropertyError, converted};
 use crate::resource::schema::{Inside, Property, PropertyType};
 use crate::resource::support::Support;
@@ -191,8 +192,8 @@ impl ResourceCheck<'_> {
         let section = self.definition.template().keywords().properties;
         let path = self.keywords_path(resource, section);
         if let TypeInfo::Known(known) = info {
-            if plugins::find(known.name).is_some_and(|served| !served.plugin.takes_anything()) {
-                self.refuse_update_policy(resource, scope, problems);
+            if !takes_anything(known) {
+                self.check_update_policy(resource, known, scope, problems);
             }
             if let Some(group) = Group::of_type(known.name) {
                 self.check_members(resource, group, &given, scope, &path, problems);
@@ -245,26 +246,44 @@ impl ResourceCheck<'_> {
     ) {
         match info {
             TypeInfo::Known(known) => {
-                let served = plugins::find(known.name);
-                if known.takes_anything() || served.is_some_and(|served| served.plugin.takes_anything()) {
+                if takes_anything(known) {
                     return;
                 }
                 self.warn_of_support(path, known.properties, &given, problems);
-                self.check_against_schema(description, known, given, path, problems);
+                let shape = |properties: &mut Properties| match plugins::find(known.name) {
+                    Some(made) => {
+                        made.plugin.shape(properties);
+                        properties.translate(made.translation, NamesOfObjects::AsGiven);
+                    }
+                    None => properties.translate(&known.translation(), NamesOfObjects::AsGiven),
+                };
+                self.check_against_schema(description, known.properties, given, shape, path, problems);
             }
             TypeInfo::Template(nested) => self.check_against_parameters(nested, &given, path, problems),
             TypeInfo::Opaque | TypeInfo::Unknown => {}
         }
     }
 
-    fn refuse_update_policy(&self, resource: &ResourceDefinition, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
+    fn check_update_policy(
+        &self,
+        resource: &ResourceDefinition,
+        known: &KnownType,
+        scope: &Scope<'_>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let schema = update_policies::of(known.name);
+        let section = self.definition.template().keywords().update_policy;
+        let path = self.keywords_path(resource, section);
+        if !schema.is_empty() {
+            let given = given_properties(resource.update_policy(), scope);
+            return self.check_against_schema("", schema, given, |_| {}, &path, problems);
+        }
         // What cannot be resolved is told already.
         let Ok(Some(name)) = unknown_in_update_policy(resource, scope) else {
             return;
         };
-        let section = self.definition.template().keywords().update_policy;
-        let place = format!("{}.{name}", self.keywords_path(resource, section));
         let help = format!("{} has nothing that an update policy could say", resource.resource_type);
+        let place = format!("{path}.{name}");
         let problem = Problem::at(self.source, Severity::Error, place, format!("Unknown Property {name}"));
         problems.push(problem.with_help(Some(help)));
     }
@@ -273,22 +292,16 @@ impl ResourceCheck<'_> {
     fn check_against_schema(
         &self,
         description: &str,
-        known: &KnownType,
+        schema: &'static [Property<'static>],
         mut given: IndexMap<String, Given>,
+        shape: impl Fn(&mut Properties),
         path: &str,
         problems: &mut Vec<Problem>,
     ) {
-        let schema = known.properties;
         let mut told: Vec<String> = Vec::new();
         for _ in 0..MOST_ERRORS {
             let mut properties = Properties::new(schema, given.clone()).described(description);
-            match plugins::find(known.name) {
-                Some(made) => {
-                    made.plugin.shape(&mut properties);
-                    properties.translate(made.translation, NamesOfObjects::AsGiven);
-                }
-                None => properties.translate(&known.translation(), NamesOfObjects::AsGiven),
-            }
+            shape(&mut properties);
             for name in &told {
                 properties.retype(name, PropertyType::Any);
             }
@@ -498,4 +511,9 @@ fn named_attribute(message: &str) -> Option<(&str, &str)> {
         .1
         .strip_suffix(") is incorrect.")?;
     inside.split_once(' ')
+}
+
+/// Placeholders, of which nobody knows what they are given.
+fn takes_anything(known: &KnownType) -> bool {
+    known.takes_anything() || plugins::find(known.name).is_some_and(|made| made.plugin.takes_anything())
 }
