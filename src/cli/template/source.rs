@@ -5,7 +5,7 @@ use std::io::Read as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 
 use crate::template::reading::{Mark, Places};
 
@@ -25,12 +25,14 @@ impl Source {
     /// Reads a file; `-` is standard input, whose files are meant from the current directory.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         if Self::is_stdin(path) {
-            let mut text = String::new();
-            let read = std::io::stdin().read_to_string(&mut text);
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().read_to_end(&mut bytes);
             read.context("cannot read standard input")?;
+            let text = text_of(bytes).context("cannot read standard input")?;
             return Ok(Self::of("stdin".to_owned(), PathBuf::new(), text));
         }
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = std::fs::read(path).map_err(anyhow::Error::new).and_then(text_of);
+        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
         let directory = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(Self::of(path.display().to_string(), directory, text))
     }
@@ -82,5 +84,37 @@ impl Source {
                 .collect()
         });
         self.text.get(lines.get(number)?.clone())
+    }
+}
+
+/// # Errors
+/// Where the bytes are not UTF-8.
+fn text_of(bytes: Vec<u8>) -> anyhow::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let (bytes, sound) = (error.as_bytes(), error.utf8_error().valid_up_to());
+        if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+            return anyhow!("it is UTF-16, and has to be UTF-8");
+        }
+        let line = bytes[..sound].iter().filter(|byte| **byte == b'\n').count() + 1;
+        anyhow!("it is not UTF-8: byte {:#04x} in line {line}", bytes[sound])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_utf8_is_told_where() {
+        let told = |bytes: &[u8]| text_of(bytes.to_vec()).map_err(|error| error.to_string());
+        assert_eq!(told("a: \u{e4}\n".as_bytes()), Ok("a: \u{e4}\n".to_owned()));
+        assert_eq!(
+            told(b"a: 1\nb: \xe4"),
+            Err("it is not UTF-8: byte 0xe4 in line 2".to_owned())
+        );
+        assert_eq!(
+            told(b"\xff\xfea\0"),
+            Err("it is UTF-16, and has to be UTF-8".to_owned())
+        );
     }
 }

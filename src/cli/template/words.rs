@@ -337,6 +337,16 @@ static SAYINGS: &[Saying] = &[
     ),
     say("None", "nothing is asked for"),
     // What Python does with values.
+    // YAQL on what is empty, or has been put in an order.
+    say("", "there is nothing in what this is taken from"),
+    say(
+        "reduce() of empty iterable with no initial value",
+        "there is nothing in what this is made of",
+    ),
+    say(
+        "No method \"{}\" for receiver <yaql.{} object{}> matches supplied arguments",
+        "what stands before \".{0}\" is no list: \".toList()\" makes one of it",
+    ),
     say("unhashable type: '{class}'", "{0} stands where a name is needed"),
     say(
         "list indices must be integers or slices, not {class}",
