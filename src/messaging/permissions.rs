@@ -197,7 +197,7 @@ impl Deed {
         match self {
             Self::DeclareExchange(name) => {
                 let (kind, options) = (lapin::ExchangeKind::Topic, ExchangeDeclareOptions::default());
-                let arguments = impossible("alternate-exchange");
+                let arguments = impossible("alternate-exchange", AMQPValue::LongInt(1));
                 channel.exchange_declare(short(name)?, kind, options, arguments).await?;
             }
             Self::Publish { exchange, routing_key } => {
@@ -222,7 +222,7 @@ impl Deed {
                 };
                 let arguments = match is_ours {
                     true => FieldTable::default(),
-                    false => impossible("x-expires"),
+                    false => impossible("x-expires", AMQPValue::LongString("never".into())),
                 };
                 channel.queue_declare(short(name)?, options, arguments).await?;
             }
@@ -236,8 +236,9 @@ impl Deed {
             }
             Self::Read(Queue { name, is_ours: false }) => {
                 let options = BasicConsumeOptions::default();
+                let arguments = impossible("x-priority", AMQPValue::LongString("never".into()));
                 channel
-                    .basic_consume(short(name)?, "doctor".into(), options, impossible("x-priority"))
+                    .basic_consume(short(name)?, "doctor".into(), options, arguments)
                     .await?;
             }
         }
@@ -264,12 +265,8 @@ impl Deed {
     }
 }
 
-/// Arguments of which no broker makes anything: text or a number, where it takes a number or text.
-fn impossible(name: &str) -> FieldTable {
-    let value = match name {
-        "alternate-exchange" => AMQPValue::LongInt(1),
-        _ => AMQPValue::LongString("never".into()),
-    };
+/// An argument of which no broker makes anything: text where it takes a number, or a number where it takes text.
+fn impossible(name: &str, value: AMQPValue) -> FieldTable {
     let mut arguments = FieldTable::default();
     arguments.insert(name.into(), value);
     arguments

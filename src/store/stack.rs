@@ -264,11 +264,7 @@ impl Session {
     /// The graph (JSON text) of a stack's traversal; `None` if the stack is in another one, or has none yet.
     pub async fn stack_graph(&mut self, id: &str, traversal: &str) -> Result<Option<String>, StoreError> {
         let sql = "SELECT current_deps FROM stack WHERE id = ? AND current_traversal = ?";
-        let row = self
-            .fetch_optional(sql.to_owned(), &[id.into(), traversal.into()])
-            .await?;
-        let graph: Option<Option<String>> = row.map(|row| row.try_get("current_deps")).transpose()?;
-        Ok(json_from_column(graph.flatten()))
+        self.graph_by(sql, id, traversal).await
     }
 
     /// The graph of a traversal that has its sync points, which are stored after the graph or together with it. Before that the
@@ -277,6 +273,10 @@ impl Session {
         let sql = "SELECT s.current_deps FROM stack s JOIN sync_point p \
                    ON p.entity_id = s.id AND p.traversal_id = s.current_traversal AND p.is_update \
                    WHERE s.id = ? AND s.current_traversal = ?";
+        self.graph_by(sql, id, traversal).await
+    }
+
+    async fn graph_by(&mut self, sql: &str, id: &str, traversal: &str) -> Result<Option<String>, StoreError> {
         let row = self
             .fetch_optional(sql.to_owned(), &[id.into(), traversal.into()])
             .await?;
