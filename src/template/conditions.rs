@@ -1,7 +1,7 @@
 //! The conditions of a template, decided from parameters alone.
 
-use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
@@ -61,6 +61,27 @@ impl Conditions {
         self.definitions.keys().map(String::as_str)
     }
 
+    /// The names, each behind those of which its definition speaks, so that deciding one after the other goes no deeper than
+    /// circles lead.
+    pub(super) fn inner_first(&self) -> Vec<&str> {
+        let mut ordered = Vec::new();
+        let mut met = HashSet::new();
+        let mut waiting: Vec<(&str, bool)> = self.names().map(|name| (name, false)).collect();
+        waiting.reverse();
+        while let Some((name, is_behind_them)) = waiting.pop() {
+            if is_behind_them {
+                ordered.push(name);
+            } else if met.insert(name) {
+                waiting.push((name, true));
+                let mut texts: Vec<String> = Vec::new();
+                collect_texts(&self.definitions[name].render(), &mut texts);
+                let inner = texts.iter().filter_map(|text| self.definitions.get_key_value(text));
+                waiting.extend(inner.map(|(name, _)| (name.as_str(), false)));
+            }
+        }
+        ordered
+    }
+
     pub fn validate(&self, references: &dyn References) -> Result<(), TemplateError> {
         self.names().try_for_each(|name| self.validate_one(name, references))
     }
@@ -74,6 +95,16 @@ impl Conditions {
             return Err(invalid_definition(name, &definition.render()));
         }
         definition.validate(references, &Place::Start(&[]))
+    }
+}
+
+/// All texts in a value.
+pub(super) fn collect_texts(value: &Value, found: &mut impl Extend<String>) {
+    match value {
+        Value::String(text) => found.extend([text.clone()]),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(item, found)),
+        Value::Object(entries) => entries.values().for_each(|item| collect_texts(item, found)),
+        _ => {}
     }
 }
 
@@ -109,13 +140,23 @@ pub(super) struct ConditionScope<'a> {
     world: &'a World,
     facade: Option<&'a Facade>,
     decided: RefCell<HashMap<String, Progress>>,
-    depth: Cell<usize>,
+    /// The conditions that are being decided, the outermost first.
+    asked: RefCell<Vec<String>>,
+    culprit: RefCell<Option<String>>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 enum Progress {
     Started,
     Decided(bool),
+    Failed(Failure),
+}
+
+#[derive(Clone)]
+struct Failure {
+    error: ResolveError,
+    /// The condition whose own definition is wrong.
+    culprit: String,
 }
 
 /// Conditions that refer to each other this many times in a row are refused; Python gives up at a similar depth.
@@ -136,21 +177,38 @@ impl<'a> ConditionScope<'a> {
             world,
             facade,
             decided: RefCell::default(),
-            depth: Cell::new(0),
+            asked: RefCell::default(),
+            culprit: RefCell::default(),
         }
     }
 
+    /// The condition that is to blame for the last failure, if one is.
+    pub fn take_culprit(&self) -> Option<String> {
+        self.culprit.take()
+    }
+
     fn decide(&self, name: &str, definition: &Expression) -> Result<bool, ResolveError> {
-        if self.depth.get() >= LONGEST_CHAIN {
-            return Err(condition_error(format!("Condition \"{name}\" depends on too many others")).into());
+        let outermost = {
+            let asked = self.asked.borrow();
+            (asked.len() >= LONGEST_CHAIN).then(|| asked[0].clone())
+        };
+        if let Some(outermost) = outermost {
+            let error = condition_error(format!("Condition \"{outermost}\" depends on too many others"));
+            self.culprit.replace(Some(outermost));
+            return Err(error.into());
         }
-        self.depth.set(self.depth.get() + 1);
+        self.asked.borrow_mut().push(name.to_owned());
         let resolved = definition.resolve(self);
-        self.depth.set(self.depth.get() - 1);
+        self.asked.borrow_mut().pop();
         match resolved? {
             Value::Bool(holds) => Ok(holds),
             other => Err(invalid_definition(name, &other).into()),
         }
+    }
+
+    fn fail(&self, failure: Failure) -> ResolveError {
+        self.culprit.replace(Some(failure.culprit));
+        failure.error
     }
 }
 
@@ -171,18 +229,27 @@ impl References for ConditionScope<'_> {
         let Some((name, definition)) = definition else {
             return Err(Fault::ValueError(format!("Invalid condition \"{}\"", to_text(name))).into());
         };
-        let progress = self.decided.borrow().get(name).copied();
+        let progress = self.decided.borrow().get(name).cloned();
         match progress {
             Some(Progress::Decided(holds)) => return Ok(holds),
+            Some(Progress::Failed(failure)) => return Err(self.fail(failure)),
             Some(Progress::Started) => {
                 return Err(condition_error(format!("Circular definition for condition \"{name}\"")).into());
             }
             None => {}
         }
         self.decided.borrow_mut().insert(name.clone(), Progress::Started);
-        let holds = self.decide(name, definition)?;
-        self.decided.borrow_mut().insert(name.clone(), Progress::Decided(holds));
-        Ok(holds)
+        let decided = self.decide(name, definition).map_err(|error| Failure {
+            // Where in its definition is no place in that of others.
+            error: error.fault.into(),
+            culprit: self.take_culprit().unwrap_or_else(|| name.clone()),
+        });
+        let progress = match &decided {
+            Ok(holds) => Progress::Decided(*holds),
+            Err(failure) => Progress::Failed(failure.clone()),
+        };
+        self.decided.borrow_mut().insert(name.clone(), progress);
+        decided.map_err(|failure| self.fail(failure))
     }
 
     fn world(&self) -> Option<&World> {

@@ -1,11 +1,13 @@
 //! Everything that is wrong with a template, where Heat stops at the first thing: for people who write one.
 
-use std::collections::HashSet;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
-use super::conditions::{ConditionScope, Conditions, parse_condition};
+use super::conditions::{ConditionScope, Conditions, collect_texts, parse_condition};
 use super::document::{Template, unknown_section};
 use super::error::TemplateError;
 use super::expression::{Context, ParseScope};
@@ -20,6 +22,8 @@ use super::world::World;
 pub struct Survey {
     /// Each with its place.
     pub problems: Vec<(Vec<String>, TemplateError)>,
+    /// What Heat does not find wrong, since nothing asks for it: conditions.
+    pub unasked: Vec<(Vec<String>, TemplateError)>,
     /// Made of the parts that make sense.
     pub definition: Option<StackDefinition>,
     left_out: HashSet<String>,
@@ -31,20 +35,22 @@ impl Survey {
             world: world.clone(),
             template: template.clone(),
             problems: Vec::new(),
+            unasked: Vec::new(),
             left_out: HashSet::new(),
         };
         surveyor.sections();
         surveyor.parameters();
         match surveyor.parameters_with_values(identity) {
             Ok(parameters) => {
-                surveyor.conditions(&parameters);
-                surveyor.resources_and_outputs(&parameters);
+                let (conditions, wrong) = surveyor.conditions(&parameters);
+                surveyor.resources_and_outputs(&parameters, &conditions, wrong);
             }
             Err(error) => surveyor.problems.push((Vec::new(), error)),
         }
         let Surveyor {
             template,
             mut problems,
+            unasked,
             left_out,
             ..
         } = surveyor;
@@ -60,6 +66,7 @@ impl Survey {
         };
         Self {
             problems,
+            unasked,
             definition,
             left_out,
         }
@@ -75,7 +82,35 @@ struct Surveyor {
     world: World,
     template: Template,
     problems: Vec<(Vec<String>, TemplateError)>,
+    unasked: Vec<(Vec<String>, TemplateError)>,
     left_out: HashSet<String>,
+}
+
+/// Conditions that cannot be decided.
+#[derive(Default)]
+struct WrongConditions {
+    /// Those whose own definitions are to blame, each with what is wrong.
+    errors: IndexMap<String, TemplateError>,
+    /// For each that cannot be decided the one that is to blame.
+    culprits: HashMap<String, String>,
+}
+
+impl WrongConditions {
+    fn culprit(&self, name: String) -> String {
+        self.culprits.get(&name).cloned().unwrap_or(name)
+    }
+}
+
+enum Refusal {
+    For(TemplateError),
+    /// What is wrong is told elsewhere.
+    Following,
+}
+
+impl From<TemplateError> for Refusal {
+    fn from(error: TemplateError) -> Self {
+        Self::For(error)
+    }
 }
 
 impl Surveyor {
@@ -108,14 +143,17 @@ impl Surveyor {
     }
 
     /// Leaves out of a section whatever is refused.
-    fn keep(&mut self, section: &str, check: impl Fn(&Template, &str, &Value) -> Result<(), TemplateError>) {
+    fn keep(&mut self, section: &str, check: impl Fn(&Template, &str, &Value) -> Result<(), Refusal>) {
         let mut kept = self.definitions(section);
-        kept.retain(|name, definition| match check(&self.template, name, definition) {
-            Ok(()) => true,
-            Err(error) => {
-                self.refuse(section, name, error);
-                false
+        kept.retain(|name, definition| {
+            let refusal = check(&self.template, name, definition).err();
+            let is_sound = refusal.is_none();
+            match refusal {
+                Some(Refusal::For(error)) => self.refuse(section, name, error),
+                Some(Refusal::Following) => drop(self.left_out.insert(name.to_owned())),
+                None => {}
             }
+            is_sound
         });
         let mut body = self.template.body().clone();
         if let Some(present) = body.get_mut(section).filter(|present| present.is_object()) {
@@ -126,7 +164,7 @@ impl Surveyor {
 
     fn parameters(&mut self) {
         self.keep(self.template.keywords().parameters, |template, name, definition| {
-            ParameterSchema::from_definition(template.version(), name, definition)?.check(name)
+            Ok(ParameterSchema::from_definition(template.version(), name, definition)?.check(name)?)
         });
     }
 
@@ -140,9 +178,11 @@ impl Surveyor {
         )
     }
 
-    fn conditions(&mut self, parameters: &Parameters) {
+    /// The conditions that can be read, and those that cannot be decided.
+    fn conditions(&mut self, parameters: &Parameters) -> (Conditions, WrongConditions) {
+        let mut wrong = WrongConditions::default();
         if !self.template.version().has_conditions() {
-            return;
+            return (Conditions::default(), wrong);
         }
         let section = self.template.keywords().conditions;
         let world = self.world.clone();
@@ -153,53 +193,123 @@ impl Surveyor {
                 context: Context::Condition,
                 references: &ConditionScope::new(&undecided, parameters, template, &world, None),
             };
-            parse_condition(name, definition, &scope).map(drop)
+            parse_condition(name, definition, &scope)?;
+            Ok(())
         });
         let conditions = match Conditions::parse(&self.template, parameters, &world) {
             Ok(conditions) => conditions,
-            Err(error) => return self.problems.push((vec![section.to_owned()], error)),
+            Err(error) => {
+                self.problems.push((vec![section.to_owned()], error));
+                return (Conditions::default(), wrong);
+            }
         };
         self.keep(section, |template, name, _| {
             let scope = ConditionScope::new(&conditions, parameters, template, &world, None);
-            match scope.condition(&Value::from(name)) {
-                Err(error) if !error.is_about_values() => Err(error.into()),
-                _ => conditions.validate_one(name, &scope),
-            }
+            Ok(conditions.validate_one(name, &scope)?)
         });
+        let scope = ConditionScope::new(&conditions, parameters, &self.template, &world, None);
+        for name in conditions.inner_first() {
+            let Err(error) = scope.condition(&Value::from(name)) else {
+                continue;
+            };
+            let culprit = scope.take_culprit().unwrap_or_else(|| name.to_owned());
+            let is_about_values = error.is_about_values();
+            let error = error.into();
+            if !is_about_values && !self.left_out.contains(&culprit) && !names_condition(&error, &self.left_out) {
+                wrong.errors.entry(culprit.clone()).or_insert(error);
+            }
+            wrong.culprits.insert(name.to_owned(), culprit);
+        }
+        (conditions, wrong)
     }
 
-    fn resources_and_outputs(&mut self, parameters: &Parameters) {
+    fn resources_and_outputs(&mut self, parameters: &Parameters, conditions: &Conditions, wrong: WrongConditions) {
         let world = self.world.clone();
-        let conditions = Conditions::parse(&self.template, parameters, &world).unwrap_or_default();
         let keywords = self.template.keywords();
+        let template = self.template.clone();
+        let references = ConditionScope::new(conditions, parameters, &template, &world, None);
+        let scope = ParseScope {
+            version: template.version(),
+            context: Context::Body,
+            references: &references,
+        };
         let left_out = self.left_out.clone();
-        // What is wrong with a condition has been said where it is defined.
-        let is_known = |error: &TemplateError| {
-            let message = error.to_string();
-            left_out
-                .iter()
-                .any(|name| message.ends_with(&format!("Invalid condition \"{name}\"")))
+        let wrong = RefCell::new(wrong);
+        let asked_for = RefCell::new(HashSet::new());
+        let judged = |definition: &Value, checked: Result<(), TemplateError>| {
+            let Err(error) = checked else { return Ok(()) };
+            // Who stops at the first thing that is wrong does not get to the others.
+            named_conditions(definition, &mut asked_for.borrow_mut());
+            let culprit = references.take_culprit();
+            if matches!(&error, TemplateError::UserParameterMissing { key } if parameters.get(key).is_some()) {
+                // Whether it has to have a value already is not for a part to say.
+                return Err(Refusal::Following);
+            }
+            match culprit {
+                Some(culprit) => {
+                    let culprit = wrong.borrow().culprit(culprit);
+                    asked_for.borrow_mut().insert(culprit.clone());
+                    if !left_out.contains(&culprit) && !names_condition(&error, &left_out) {
+                        wrong.borrow_mut().errors.entry(culprit).or_insert(error);
+                    }
+                    Err(Refusal::Following)
+                }
+                // What is wrong with a condition has been said where it is defined.
+                None if names_condition(&error, &left_out) => Err(Refusal::Following),
+                None => Err(Refusal::For(error)),
+            }
         };
         self.keep(keywords.resources, |template, name, definition| {
-            template.validate_one(definition)?;
-            let references = ConditionScope::new(&conditions, parameters, template, &world, None);
-            let scope = ParseScope {
-                version: template.version(),
-                context: Context::Body,
-                references: &references,
-            };
-            parse_resource(name, definition, &scope).map(drop)
+            let checked = template.validate_one(definition);
+            let checked = checked.and_then(|()| parse_resource(name, definition, &scope).map(drop));
+            judged(definition, checked)
         });
-        self.keep(keywords.outputs, |template, name, definition| {
-            let references = ConditionScope::new(&conditions, parameters, template, &world, None);
-            let scope = ParseScope {
-                version: template.version(),
-                context: Context::Body,
-                references: &references,
-            };
-            parse_output(name, definition, &scope).map(drop)
+        self.keep(keywords.outputs, |_, name, definition| {
+            judged(definition, parse_output(name, definition, &scope).map(drop))
         });
-        self.problems.retain(|(_, error)| !is_known(error));
+        let wrong = wrong.into_inner();
+        let asked_for = asked_for.into_inner().into_iter();
+        let asked_for: HashSet<String> = asked_for.map(|name| wrong.culprit(name)).collect();
+        for (name, error) in wrong.errors {
+            if asked_for.contains(&name) {
+                self.refuse(keywords.conditions, &name, error);
+            } else {
+                self.left_out.insert(name.clone());
+                self.unasked.push((vec![keywords.conditions.to_owned(), name], error));
+            }
+        }
+    }
+}
+
+/// Whether an error is that there is no condition of one of these names.
+fn names_condition(error: &TemplateError, names: &HashSet<String>) -> bool {
+    let message = error.to_string();
+    let name = message
+        .strip_suffix('"')
+        .and_then(|rest| rest.rsplit_once("Invalid condition \""));
+    name.is_some_and(|(_, name)| names.contains(name))
+}
+
+/// The texts that name conditions in a definition: in its own condition, and in front of its choices.
+fn named_conditions(definition: &Value, found: &mut HashSet<String>) {
+    match definition {
+        Value::Array(items) => items.iter().for_each(|item| named_conditions(item, found)),
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                match (key.as_str(), value) {
+                    ("condition" | "Condition", condition) => collect_texts(condition, found),
+                    ("if" | "Fn::If", Value::Array(items)) => {
+                        items
+                            .first()
+                            .into_iter()
+                            .for_each(|condition| collect_texts(condition, found));
+                    }
+                    _ => {}
+                }
+                named_conditions(value, found);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -238,14 +348,86 @@ mod tests {
                 "paramters",
                 "parameters.bad",
                 "conditions.odd",
-                "conditions.round",
                 "resources.b",
                 "resources.c",
-                "outputs.p"
+                "outputs.p",
+                "conditions.round"
             ]
         );
         let definition = survey.definition.unwrap();
         assert_eq!(definition.resources().keys().collect::<Vec<_>>(), ["a"]);
         assert_eq!(definition.outputs().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn conditions_are_wrong_where_they_are_asked_for() {
+        let places = |conditions: Value, definition: Value| {
+            let body = json!({
+                "heat_template_version": "2018-08-31",
+                "conditions": conditions,
+                "resources": {"r": definition},
+                "outputs": {"o": {"value": {"if": ["fine", 1, {"if": ["odd", 1, 2]}]}}},
+            });
+            let template = Template::new(body, Environment::default(), Files::default()).unwrap();
+            let world = World::still(Surroundings::default());
+            let survey = Survey::of(&template, &StackIdentity::default(), &world);
+            assert!(survey.definition.is_some());
+            let places = |problems: &[(Vec<String>, TemplateError)]| {
+                let places = problems
+                    .iter()
+                    .map(|(place, error)| format!("{}: {error}", place.join(".")));
+                places.collect::<Vec<_>>()
+            };
+            (places(&survey.problems), places(&survey.unasked))
+        };
+        let conditions = json!({
+            "fine": {"equals": [1, 1]},
+            "odd": {"not": "nowhere"},
+            "behind": {"and": ["fine", "odd"]},
+            "round": {"not": "circle"},
+            "circle": {"not": "round"},
+        });
+        let odd = "conditions.odd: Invalid condition \"nowhere\"".to_owned();
+        let round = "conditions.round: Condition validation error: Circular definition for condition \"circle\"";
+        assert_eq!(
+            places(conditions.clone(), json!({"type": "X"})),
+            (vec![], vec![odd.clone(), round.to_owned()])
+        );
+        // The one that is to blame, once, however many ask for it.
+        let asking = json!({"type": "X", "condition": "behind", "properties": {"p": {"if": ["odd", 1, 2]}}});
+        assert_eq!(
+            places(conditions.clone(), asking),
+            (vec![odd.clone()], vec![round.to_owned()])
+        );
+        // What stops at one thing does not hide that another is asked for.
+        let stopped = json!({"type": "X", "properties": {"p": {"list_join": 5}, "q": {"if": [{"not": "odd"}, 1, 2]}}});
+        let (problems, unasked) = places(conditions, stopped);
+        assert!(problems.contains(&odd) && problems.len() == 2, "{problems:?}");
+        assert_eq!(unasked, [round]);
+    }
+
+    #[test]
+    fn a_long_chain_of_conditions_is_told_once_and_quickly() {
+        let begun = std::time::Instant::now();
+        let chain = |first: Value| {
+            let links = (1..5000).map(|number| (format!("c{number}"), json!({"not": format!("c{}", number - 1)})));
+            let links: Map<String, Value> = [("c0".to_owned(), first)].into_iter().chain(links).collect();
+            let body = json!({
+                "heat_template_version": "2018-08-31",
+                "conditions": links,
+                "resources": {"r": {"type": "X", "condition": "c4999"}},
+            });
+            let template = Template::new(body, Environment::default(), Files::default()).unwrap();
+            let survey = Survey::of(
+                &template,
+                &StackIdentity::default(),
+                &World::still(Surroundings::default()),
+            );
+            let places = survey.problems.iter().map(|(place, _)| place.join("."));
+            places.collect::<Vec<_>>()
+        };
+        assert_eq!(chain(json!({"not": "nowhere"})), ["conditions.c0"]);
+        assert_eq!(chain(json!({"equals": [1, 1]})), ["conditions.c4999"]);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5));
     }
 }

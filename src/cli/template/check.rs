@@ -148,6 +148,11 @@ impl<'i> Checker<'i> {
             let problem = names.problem(source, &place.join("."), error);
             self.problems.push(problem);
         }
+        for (place, error) in &survey.unasked {
+            let problem = names.problem(source, &place.join("."), error);
+            self.problems
+                .push(problem.harmless("nothing asks for this condition, so Heat takes it"));
+        }
         if let Some(definition) = &survey.definition {
             let parameters = ParameterCheck {
                 inputs: self.inputs,

@@ -76,6 +76,16 @@ impl Problem {
         self
     }
 
+    /// The same as a warning, and why it is none but that.
+    pub fn harmless(mut self, why: &str) -> Self {
+        self.severity = Severity::Warning;
+        self.help = Some(match self.help {
+            Some(help) => format!("{help} ({why})"),
+            None => why.to_owned(),
+        });
+        self
+    }
+
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
