@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::checked::{Checked, Member, Members, Nested, TypeInfo};
 use super::document::{LARGEST_FILE, read_template_file};
+use super::environments::{Lost, REGISTRY};
 use super::files::{self, is_remote};
 use super::groups::Group;
 use super::inputs::Inputs;
@@ -17,6 +18,7 @@ use super::names::Names;
 use super::near;
 use super::parameters::ParameterCheck;
 use super::problem::{Problem, Severity};
+use super::registry::near_type;
 use super::resources::ResourceCheck;
 use super::source::Source;
 use crate::plugins::inventory;
@@ -42,6 +44,10 @@ pub struct Checker<'i> {
     nested: IndexMap<String, Arc<Nested>>,
     /// The parameters of all templates that were looked at.
     parameter_names: Vec<String>,
+    /// Their resources.
+    resource_names: Vec<String>,
+    /// What of the environments could not be read.
+    lost: Lost,
 }
 
 impl<'i> Checker<'i> {
@@ -52,6 +58,8 @@ impl<'i> Checker<'i> {
             open: Vec::new(),
             nested: IndexMap::new(),
             parameter_names: Vec::new(),
+            resource_names: Vec::new(),
+            lost: Lost::default(),
         }
     }
 
@@ -59,15 +67,19 @@ impl<'i> Checker<'i> {
     pub fn check_root(&mut self) -> Option<Checked> {
         let source = &self.inputs.template;
         let template = self.read(source)?;
-        let environment = self.inputs.environment(Some(&template), &mut self.problems);
+        let (environment, lost) = self.inputs.environment(Some(&template), &mut self.problems);
+        self.lost = lost;
         let template = template.with_environment(environment);
-        let parameters = ParameterCheck {
-            inputs: self.inputs,
-            source,
-        };
-        parameters.given(&template, &mut self.problems);
+        let inputs = self.inputs;
+        ParameterCheck { inputs, source }.given(&template, &mut self.problems);
         let checked = self.check(source, template, true);
-        parameters.warn_of_misspelt_defaults(&checked.template, &self.parameter_names, &mut self.problems);
+        let environment = checked.template.environment();
+        ParameterCheck { inputs, source }.warn_of_misspelt_defaults(
+            environment,
+            &self.parameter_names,
+            &mut self.problems,
+        );
+        inputs.warn_of_misspelt_resources(environment, &self.resource_names, &mut self.problems);
         Some(checked)
     }
 
@@ -158,7 +170,7 @@ impl<'i> Checker<'i> {
                 inputs: self.inputs,
                 source,
             };
-            parameters.defined(definition, with_values, &mut self.problems);
+            parameters.defined(&template, definition, with_values, &self.lost, &mut self.problems);
             let names = definition.parameters().defined();
             self.parameter_names
                 .extend(names.map(|parameter| parameter.name.clone()));
@@ -253,6 +265,7 @@ impl<'i> Checker<'i> {
         let Ok(resources) = template.definitions(keywords.resources) else {
             return (types, members);
         };
+        self.resource_names.extend(resources.keys().cloned());
         for (name, resource) in resources {
             let written = resource.get(keywords.resource_type).and_then(Value::as_str);
             let Some(resource_type) = written else { continue };
@@ -308,8 +321,10 @@ impl<'i> Checker<'i> {
                 None => TypeInfo::Unknown,
             },
             Ok(RegisteredType::Template(file)) => self.nested(source, template, &file, path),
+            // It may be a type of what could not be read.
+            Err(_) if self.lost.may_hold(&[REGISTRY, written]) => TypeInfo::Opaque,
             Err(error) => {
-                let help = near::question(written, inventory::types().keys().copied());
+                let help = near_type(written, registry);
                 let problem = Problem::at(source, Severity::Error, path, error.to_string());
                 self.problems.push(problem.with_help(help));
                 TypeInfo::Unknown

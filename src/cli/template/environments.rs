@@ -1,16 +1,15 @@
 //! Environment files, read and merged as heat-api and the engine would; what is wrong with them is told part by part.
 
-use std::path::Path;
-
 use serde_json::{Map, Value};
 
 use super::document::{LARGEST_FILE, read_map};
 use super::files::{is_file_name, is_remote, path_of};
 use super::near;
 use super::problem::{Problem, Severity};
-use super::refused::{Search, Step, without};
+use super::refused::{Search, Step, part, without};
+use super::registry;
 use super::source::Source;
-use crate::plugins::inventory;
+use super::strategies::{self, STRATEGIES};
 use crate::python::dumps;
 use crate::template::environment::{
     MergeableParameters, SECTIONS, check_section_names, merge_environment_files, mergeable_parameters,
@@ -19,8 +18,24 @@ use crate::template::parameters::all_schemata;
 use crate::template::reading::read_yaml;
 use crate::template::{Environment, Files, Template, TemplateError};
 
-const REGISTRY: &str = "resource_registry";
-const STRATEGIES: &str = "parameter_merge_strategies";
+pub const REGISTRY: &str = "resource_registry";
+
+/// Parts of environments that could not be read, as far as their places are known: nobody knows what they were to say.
+#[derive(Debug, Default)]
+pub struct Lost(Vec<Vec<String>>);
+
+impl Lost {
+    /// Whether something that is missing at a path may have stood in what is lost.
+    pub fn may_hold(&self, path: &[&str]) -> bool {
+        let starts =
+            |lost: &Vec<String>| path.len() >= lost.len() && lost.iter().zip(path).all(|(step, other)| step == other);
+        self.0.iter().any(starts)
+    }
+
+    fn add<'s>(&mut self, path: impl IntoIterator<Item = &'s str>) {
+        self.0.push(path.into_iter().map(str::to_owned).collect());
+    }
+}
 
 /// The files on top of what the command line says, in their order. What is wrong in them is told and left out.
 pub fn merged(
@@ -28,7 +43,7 @@ pub fn merged(
     given: &Map<String, Value>,
     template: Option<&Template>,
     problems: &mut Vec<Problem>,
-) -> Environment {
+) -> (Environment, Lost) {
     let schemata = template.map(|template| all_schemata(template, template.files(), LARGEST_FILE));
     // What is wrong with the schemata is told where they are defined.
     let schemata = schemata.and_then(Result::ok).unwrap_or_default();
@@ -36,42 +51,41 @@ pub fn merged(
         given,
         parameters: mergeable_parameters(&schemata),
     };
+    let mut lost = Lost::default();
     let mut files: Vec<(String, Map<String, Value>)> = Vec::new();
     for source in sources {
-        let sections = match read(source, problems) {
+        let mut sections = match read(source, &mut lost, problems) {
             Ok(sections) => sections,
             Err(problem) => {
                 problems.push(*problem);
+                lost.add([]);
                 continue;
             }
         };
+        strategies::check(source, &mut sections, &merging.parameters, problems);
         let strategies = sections.get(STRATEGIES).cloned();
         let refusal = |part: &Value| {
             let mut sections = part.as_object().cloned().unwrap_or_default();
             if let Some(strategies) = &strategies {
                 sections.entry(STRATEGIES).or_insert_with(|| strategies.clone());
             }
-            let file = (source.name.clone(), sections);
-            merging
-                .merge(files.iter().chain([&file]))
-                .err()
-                .map(|error| error.to_string())
+            merging.refusal(&files, source, sections)
         };
-        let sections = tell_refused(source, sections, &refusal, problems);
-        files.push((source.name.clone(), sections));
-    }
-    match merging.merge(&files) {
-        Ok(environment) => environment,
-        Err(error) => {
-            // Nothing is wrong with a part alone.
-            problems.extend(
-                sources
-                    .first()
-                    .map(|source| Problem::of_file(source, Severity::Error, error.to_string())),
-            );
-            Environment::default()
+        let sections = tell_refused(source, sections, &refusal, &mut lost, problems);
+        // What is wrong only with several parts together is found by adding one after the other.
+        let mut kept = Map::new();
+        for (section, value) in sections {
+            kept.insert(section.clone(), value);
+            if let Some(message) = merging.refusal(&files, source, kept.clone()) {
+                kept.shift_remove(&section);
+                lost.add([section.as_str()]);
+                problems.push(Problem::at(source, Severity::Error, section, message));
+            }
         }
+        files.push((source.name.clone(), kept));
     }
+    // All that it is made of has been tried.
+    (merging.merge(&files).unwrap_or_default(), lost)
 }
 
 struct Merging<'g> {
@@ -80,6 +94,18 @@ struct Merging<'g> {
 }
 
 impl Merging<'_> {
+    /// Why a file that says this is refused behind others.
+    fn refusal(
+        &self,
+        files: &[(String, Map<String, Value>)],
+        source: &Source,
+        sections: Map<String, Value>,
+    ) -> Option<String> {
+        let file = (source.name.clone(), sections);
+        let merged = self.merge(files.iter().chain([&file]));
+        merged.err().map(|error| error.to_string())
+    }
+
     fn merge<'f>(
         &self,
         files: impl IntoIterator<Item = &'f (String, Map<String, Value>)>,
@@ -104,7 +130,7 @@ impl Merging<'_> {
 }
 
 /// The sections of a file that have a meaning.
-fn read(source: &Source, problems: &mut Vec<Problem>) -> Result<Map<String, Value>, Box<Problem>> {
+fn read(source: &Source, lost: &mut Lost, problems: &mut Vec<Problem>) -> Result<Map<String, Value>, Box<Problem>> {
     let nothing = || Value::Object(Map::new());
     let document =
         read_yaml(&source.text).map(|document| document.filter(|value| !value.is_null()).unwrap_or_else(nothing));
@@ -114,14 +140,17 @@ fn read(source: &Source, problems: &mut Vec<Problem>) -> Result<Map<String, Valu
         let Err(error) = check_section_names(&alone) else {
             return true;
         };
+        let meant = near::nearest(section, SECTIONS);
+        lost.add([meant.unwrap_or(section)]);
         let help = near::question(section, SECTIONS);
         problems.push(Problem::at(source, Severity::Error, section, error.to_string()).with_help(help));
         false
     });
     let refusal = |part: &Value| Environment::from_value(part).err().map(|error| error.to_string());
-    let mut sections = tell_refused(source, sections, &refusal, problems);
-    if let Some(Value::Object(registry)) = sections.get_mut(REGISTRY) {
-        complete_names(registry, source, REGISTRY, problems);
+    let mut sections = tell_refused(source, sections, &refusal, lost, problems);
+    if let Some(Value::Object(entries)) = sections.get_mut(REGISTRY) {
+        registry::warn_of_misspelt_keys(source, entries, problems);
+        complete_names(entries, source, REGISTRY, problems);
     }
     Ok(sections)
 }
@@ -131,6 +160,7 @@ fn tell_refused(
     source: &Source,
     sections: Map<String, Value>,
     refusal: &dyn Fn(&Value) -> Option<String>,
+    lost: &mut Lost,
     problems: &mut Vec<Problem>,
 ) -> Map<String, Value> {
     let search = Search {
@@ -146,7 +176,9 @@ fn tell_refused(
     let mut document = Value::Object(sections);
     // Of a list the last one first, so that the others stay where they are.
     for (path, message) in search.of(&document).into_iter().rev() {
-        problems.push(Problem::at(source, Severity::Error, Step::written(&path), message));
+        let help = part(&document, &path).and_then(|part| registry::help_with_value(&path, part));
+        problems.push(Problem::at(source, Severity::Error, Step::written(&path), message).with_help(help));
+        lost.add(path.iter().map_while(Step::name));
         without(&mut document, &path);
     }
     match document {
@@ -177,37 +209,5 @@ fn complete_names(entries: &mut Map<String, Value>, source: &Source, path: &str,
             Value::Object(inner) => complete_names(inner, source, &path, problems),
             _ => {}
         }
-    }
-}
-
-/// Warns of what types stand for, where that is no type at all.
-pub fn warn_of_unknown_targets(sources: &[Source], environment: &Environment, problems: &mut Vec<Problem>) {
-    let is_plugin = |name: &str| inventory::types().contains_key(name);
-    let registry = environment.registry.to_value();
-    let mut targets = Vec::new();
-    collect_targets(&registry, &mut vec![REGISTRY.to_owned()], &mut targets);
-    for (path, target) in targets {
-        let is_known = target.ends_with('*')
-            || Path::new(target).is_file()
-            || environment.registry.resolve(target, None, &is_plugin).is_ok();
-        let said_in = sources.iter().rev().find(|source| source.says(&path));
-        if let Some(source) = said_in.filter(|_| !is_known) {
-            let message = format!("there is no resource type \"{target}\"");
-            let help = near::question(target, inventory::types().keys().copied());
-            problems.push(Problem::at(source, Severity::Warning, path.join("."), message).with_help(help));
-        }
-    }
-}
-
-fn collect_targets<'v>(entries: &'v Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, &'v str)>) {
-    for (name, value) in entries.as_object().into_iter().flatten() {
-        path.push(name.clone());
-        match value {
-            Value::String(target) if name != "hooks" && name != "restricted_actions" => {
-                found.push((path.clone(), target));
-            }
-            inner => collect_targets(inner, path, found),
-        }
-        path.pop();
     }
 }

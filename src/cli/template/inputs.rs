@@ -4,8 +4,10 @@ use anyhow::{anyhow, ensure};
 use serde_json::{Map, Value};
 
 use super::InputArguments;
-use super::environments;
+use super::environments::{self, Lost};
+use super::near;
 use super::problem::{Problem, Severity};
+use super::registry;
 use super::source::Source;
 use crate::clock::Clock;
 use crate::stack::services;
@@ -50,11 +52,30 @@ impl Inputs {
 
     /// The environment of a template: the files in their order on top of what the command line says, as the engine
     /// merges them.
-    pub fn environment(&self, template: Option<&Template>, problems: &mut Vec<Problem>) -> Environment {
-        let environment = environments::merged(&self.environments, &self.given, template, problems);
-        environments::warn_of_unknown_targets(&self.environments, &environment, problems);
+    pub fn environment(&self, template: Option<&Template>, problems: &mut Vec<Problem>) -> (Environment, Lost) {
+        let (environment, lost) = environments::merged(&self.environments, &self.given, template, problems);
+        registry::warn_of_unknown_targets(&self.environments, &environment, problems);
         self.tell_what_is_overruled(&environment, problems);
-        environment
+        self.check_encrypted_names(&environment, &lost, problems);
+        (environment, lost)
+    }
+
+    fn check_encrypted_names(&self, environment: &Environment, lost: &Lost, problems: &mut Vec<Problem>) {
+        let section = "encrypted_param_names";
+        let Some(source) = self.environment_that_says(&[section]) else {
+            return;
+        };
+        if let (Err(error), false) = (environment.check_encrypted_names(), lost.may_hold(&["parameters"])) {
+            let known = || environment.parameters.keys().map(String::as_str);
+            let mut names = environment.encrypted_parameter_names.iter();
+            let help = names.find_map(|name| near::question(name, known()));
+            problems.push(Problem::at(source, Severity::Error, section, error.to_string()).with_help(help));
+        }
+    }
+
+    /// Warns of what the files say of single resources that there are not.
+    pub fn warn_of_misspelt_resources(&self, environment: &Environment, known: &[String], problems: &mut Vec<Problem>) {
+        registry::warn_of_misspelt_resources(&self.environments, environment, known, problems);
     }
 
     /// The engine lets environment files win over single parameters, which surprises people.

@@ -20,9 +20,11 @@ mod parameters;
 mod probes;
 mod problem;
 mod refused;
+mod registry;
 mod resolve;
 mod resources;
 mod source;
+mod strategies;
 mod validate;
 mod words;
 

@@ -5,12 +5,13 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::constraints::validate_parameter;
+use super::environments::Lost;
 use super::inputs::Inputs;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
 use crate::template::parameters::Parameter;
-use crate::template::{StackDefinition, Template, TemplateError};
+use crate::template::{Environment, StackDefinition, Template, TemplateError};
 
 pub struct ParameterCheck<'a> {
     pub inputs: &'a Inputs,
@@ -37,13 +38,22 @@ impl ParameterCheck<'_> {
         }
     }
 
-    /// What is wrong with definitions and values, and which parameters nobody needs.
-    pub fn defined(&self, definition: &StackDefinition, with_values: bool, problems: &mut Vec<Problem>) {
+    /// What is wrong with definitions and values, and which parameters nobody needs. The definition may lack what is wrong
+    /// with the template.
+    pub fn defined(
+        &self,
+        template: &Template,
+        definition: &StackDefinition,
+        with_values: bool,
+        lost: &Lost,
+        problems: &mut Vec<Problem>,
+    ) {
         let section = definition.template().keywords().parameters;
         for parameter in definition.parameters().defined() {
             let path = format!("{section}.{}", parameter.name);
             match validate_parameter(parameter, with_values) {
                 Ok(()) => {}
+                Err(TemplateError::UserParameterMissing { key }) if value_may_be_lost(lost, &key) => {}
                 Err(error @ TemplateError::InvalidSchemaError { .. }) => {
                     problems.push(Problem::at(self.source, Severity::Error, path, error.to_string()));
                 }
@@ -53,7 +63,7 @@ impl ParameterCheck<'_> {
                 self.warn_of_default(definition, parameter, problems);
             }
         }
-        let used = used_parameters(definition.template());
+        let used = used_parameters(template);
         for parameter in definition.parameters().defined() {
             if used.as_ref().is_some_and(|used| !used.contains(&parameter.name)) {
                 let path = format!("{section}.{}", parameter.name);
@@ -114,8 +124,8 @@ impl ParameterCheck<'_> {
     }
 
     /// Defaults for parameters that no template has, where one with nearly that name is.
-    pub fn warn_of_misspelt_defaults(&self, template: &Template, known: &[String], problems: &mut Vec<Problem>) {
-        for name in template.environment().parameter_defaults.keys() {
+    pub fn warn_of_misspelt_defaults(&self, environment: &Environment, known: &[String], problems: &mut Vec<Problem>) {
+        for name in environment.parameter_defaults.keys() {
             // Defaults are for many templates: most of them have nothing to do with this one.
             let help = near::question(name, known.iter().map(String::as_str)).filter(|_| !known.contains(name));
             let said_in = self.inputs.environment_that_says(&["parameter_defaults", name]);
@@ -126,6 +136,12 @@ impl ParameterCheck<'_> {
             }
         }
     }
+}
+
+fn value_may_be_lost(lost: &Lost, name: &str) -> bool {
+    ["parameters", "parameter_defaults"]
+        .iter()
+        .any(|section| lost.may_hold(&[section, name]))
 }
 
 /// The names of the parameters that functions ask for; `None` where that depends on values.

@@ -10,6 +10,13 @@ pub enum Step {
 }
 
 impl Step {
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Key(key) => Some(key),
+            Self::Index(_) => None,
+        }
+    }
+
     /// A path as messages write it: `a.b[0]`.
     pub fn written(path: &[Self]) -> String {
         let mut text = String::new();
@@ -86,6 +93,14 @@ fn alone(path: &[Step], part: &Value) -> Value {
     path.iter().rev().fold(part.clone(), |inner, step| match step {
         Step::Key(key) => Value::Object(Map::from_iter([(key.clone(), inner)])),
         Step::Index(_) => Value::Array(vec![inner]),
+    })
+}
+
+/// The part of a document at a path.
+pub fn part<'v>(document: &'v Value, path: &[Step]) -> Option<&'v Value> {
+    path.iter().try_fold(document, |part, step| match step {
+        Step::Key(key) => part.get(key),
+        Step::Index(index) => part.get(index),
     })
 }
 

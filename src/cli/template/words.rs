@@ -196,6 +196,10 @@ static SAYINGS: &[Saying] = &[
         "names are needed here, and this is {1}",
     ),
     say(
+        "environment section \"{}\" names \"{}\", which is no parameter of the environment",
+        "\"{1}\" is no parameter of the environment",
+    ),
+    say(
         "environment parameters must be a map, not a {class}",
         "the section has to be a map, and is {0}",
     ),

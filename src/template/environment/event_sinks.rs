@@ -7,7 +7,9 @@ use super::{EVENT_SINKS, list_section};
 use crate::python::value::{class_name, is_true};
 use crate::template::error::TemplateError;
 
-const ZAQAR_QUEUE: &str = "zaqar-queue";
+pub const ZAQAR_QUEUE: &str = "zaqar-queue";
+/// What a sink may say of itself.
+pub const SINK_KEYS: [&str; 3] = ["type", "target", "ttl"];
 
 pub(super) fn read(section: Option<&Value>) -> Result<Vec<Value>, TemplateError> {
     let is_nothing = |section: &Value| (section.is_object() || section.is_string()) && !is_true(section);
@@ -34,10 +36,7 @@ fn check(sink: &Value) -> Result<(), String> {
     if !sink.contains_key("target") {
         return Err(format!("a {ZAQAR_QUEUE} sink must have a target"));
     }
-    match sink
-        .keys()
-        .find(|key| !["type", "target", "ttl"].contains(&key.as_str()))
-    {
+    match sink.keys().find(|key| !SINK_KEYS.contains(&key.as_str())) {
         Some(key) => Err(format!("a {ZAQAR_QUEUE} sink has no \"{key}\"")),
         None => Ok(()),
     }

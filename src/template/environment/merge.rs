@@ -38,6 +38,7 @@ pub fn mergeable_parameters(schemata: &IndexMap<String, ParameterSchema>) -> Mer
 const OVERWRITE: &str = "overwrite";
 const MERGE: &str = "merge";
 const DEEP_MERGE: &str = "deep_merge";
+pub const MERGE_STRATEGIES: [&str; 3] = [OVERWRITE, MERGE, DEEP_MERGE];
 
 /// Merges the named files into an environment, in their order.
 pub fn merge_environment_files(
@@ -141,7 +142,7 @@ impl Merging<'_> {
         };
         let default = || strategies.get("default").cloned().unwrap_or_else(|| OVERWRITE.into());
         let named = strategies.get(parameter).or_else(|| chosen.get(parameter));
-        let is_known = |name: &Value| [OVERWRITE, MERGE, DEEP_MERGE].into_iter().any(|known| name == known);
+        let is_known = |name: &Value| MERGE_STRATEGIES.into_iter().any(|known| name == known);
         Ok(named.filter(|name| is_known(name)).cloned().unwrap_or_else(default))
     }
 

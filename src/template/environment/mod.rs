@@ -13,10 +13,13 @@ use super::error::TemplateError;
 use super::parameters::REDACTED;
 use crate::python::value::{class_name, is_true};
 
+pub use event_sinks::{SINK_KEYS, ZAQAR_QUEUE};
 pub use global::GlobalEnvironment;
 pub(super) use merge::checked_sections;
-pub use merge::{MergeableParameters, SECTIONS, check_section_names, merge_environment_files, mergeable_parameters};
-pub use registry::{RegisteredType, ResourceRegistry};
+pub use merge::{
+    MERGE_STRATEGIES, MergeableParameters, SECTIONS, check_section_names, merge_environment_files, mergeable_parameters,
+};
+pub use registry::{HOOK_TYPES, RESTRICTED_ACTIONS, RegisteredType, ResourceRegistry};
 
 pub(super) const PARAMETERS: &str = "parameters";
 pub(super) const PARAMETER_DEFAULTS: &str = "parameter_defaults";

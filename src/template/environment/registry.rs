@@ -12,7 +12,7 @@ use crate::python::repr::{repr_tuple, to_text};
 use crate::python::value::class_name;
 use crate::template::error::TemplateError;
 
-const HOOK_TYPES: [&str; 6] = [
+pub const HOOK_TYPES: [&str; 6] = [
     "pre-create",
     "pre-update",
     "pre-delete",
@@ -20,7 +20,7 @@ const HOOK_TYPES: [&str; 6] = [
     "post-update",
     "post-delete",
 ];
-const RESTRICTED_ACTIONS: [&str; 2] = ["update", "replace"];
+pub const RESTRICTED_ACTIONS: [&str; 2] = ["update", "replace"];
 const HOOKS: &str = "hooks";
 const RESOURCES: &str = "resources";
 
@@ -150,6 +150,18 @@ impl ResourceRegistry {
 
     pub fn to_value(&self) -> Value {
         section_to_value(&self.entries)
+    }
+
+    /// The types that are mapped by their full names, for all resources or for single ones.
+    pub fn type_names(&self) -> Vec<&str> {
+        let sections = self.resource_sections().into_iter().flat_map(IndexMap::values);
+        let sections = sections.filter_map(|entry| match entry {
+            Entry::Section(entries) => Some(entries),
+            _ => None,
+        });
+        let entries = sections.chain([&self.entries]).flatten();
+        let types = entries.filter(|(name, entry)| matches!(entry, Entry::Mapping(_)) && !name.ends_with('*'));
+        types.map(|(name, _)| name.as_str()).collect()
     }
 
     /// The type that a name stands for. `is_plugin` tells which names the engine has types for.
