@@ -25,12 +25,40 @@ impl Severity {
 }
 
 #[derive(Debug, Clone)]
+struct Place {
+    mark: Mark,
+    /// What of the line is shown, and where in that the place is.
+    shown: Option<(String, usize)>,
+}
+
+impl Place {
+    fn of(source: &Source, mark: Mark) -> Self {
+        let shown = source.line(mark.line).map(|line| window(line, mark.column));
+        Self { mark, shown }
+    }
+
+    fn write(&self, text: &mut String, remark: &str) {
+        if let Some((shown, column)) = &self.shown {
+            let number = (self.mark.line + 1).to_string();
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "  {number} | {}", one_line(shown));
+            let _ = writeln!(
+                text,
+                "  {} | {}^{remark}",
+                " ".repeat(number.len()),
+                " ".repeat(*column)
+            );
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
 pub struct Problem {
     severity: Severity,
     file: String,
-    mark: Option<Mark>,
-    /// What of the line of that place is shown, and where in it the place is.
-    shown: Option<(String, usize)>,
+    place: Option<Place>,
+    /// Another place that has to do with it, and how.
+    remark: Option<(Place, String)>,
     /// `resources.a.properties.x`; empty for what is about the whole file.
     path: String,
     message: String,
@@ -57,8 +85,8 @@ impl Problem {
         Self {
             severity,
             file: source.name.clone(),
-            mark: None,
-            shown: None,
+            place: None,
+            remark: None,
             path: String::new(),
             message: shortened(message),
             help: None,
@@ -66,9 +94,18 @@ impl Problem {
     }
 
     pub fn with_mark(mut self, source: &Source, mark: Option<Mark>) -> Self {
-        self.mark = mark;
-        self.shown = mark.and_then(|mark| Some(window(source.line(mark.line)?, mark.column)));
+        self.place = mark.map(|mark| Place::of(source, mark));
         self
+    }
+
+    /// Points to another place, too.
+    pub fn with_remark(mut self, source: &Source, mark: Mark, remark: impl Into<String>) -> Self {
+        self.remark = Some((Place::of(source, mark), remark.into()));
+        self
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        self.place.as_ref().map(|place| place.mark)
     }
 
     pub fn with_help(mut self, help: Option<String>) -> Self {
@@ -98,8 +135,8 @@ impl Problem {
         self.message == message
     }
 
-    fn place(&self) -> String {
-        match self.mark {
+    fn written_place(&self) -> String {
+        match self.mark() {
             Some(mark) => format!("{}:{}:{}", self.file, mark.line + 1, mark.column + 1),
             None => self.file.clone(),
         }
@@ -115,14 +152,15 @@ impl Problem {
         let _ = writeln!(
             text,
             "{}: {}:{path} {}",
-            self.place(),
+            self.written_place(),
             self.severity.as_str(),
             in_lines(&self.message)
         );
-        if let (Some(mark), Some((shown, column))) = (self.mark, &self.shown) {
-            let number = (mark.line + 1).to_string();
-            let _ = writeln!(text, "  {number} | {}", one_line(shown));
-            let _ = writeln!(text, "  {} | {}^", " ".repeat(number.len()), " ".repeat(*column));
+        if let Some(place) = &self.place {
+            place.write(text, "");
+        }
+        if let Some((place, remark)) = &self.remark {
+            place.write(text, &format!(" {remark}"));
         }
         if let Some(help) = &self.help {
             let _ = writeln!(text, "  {}", in_lines(help));
@@ -130,14 +168,18 @@ impl Problem {
     }
 
     fn to_json(&self) -> Value {
+        let remark = self.remark.as_ref().map(
+            |(place, remark)| json!({"line": place.mark.line + 1, "column": place.mark.column + 1, "message": remark}),
+        );
         json!({
             "severity": self.severity.as_str(),
             "file": self.file,
-            "line": self.mark.map(|mark| mark.line + 1),
-            "column": self.mark.map(|mark| mark.column + 1),
+            "line": self.mark().map(|mark| mark.line + 1),
+            "column": self.mark().map(|mark| mark.column + 1),
             "path": self.path,
             "message": self.message,
             "help": self.help,
+            "remark": remark,
         })
     }
 }
@@ -178,10 +220,11 @@ pub fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
     }
     problems.sort_by_key(|problem| {
         let file = files.iter().position(|file| *file == problem.file);
-        (file, problem.mark.map(|mark| (mark.line, mark.column)))
+        (file, problem.mark().map(|mark| (mark.line, mark.column)))
     });
-    problems
-        .dedup_by(|next, first| next.file == first.file && next.mark == first.mark && next.message == first.message);
+    problems.dedup_by(|next, first| {
+        next.file == first.file && next.mark() == first.mark() && next.message == first.message
+    });
     problems
 }
 

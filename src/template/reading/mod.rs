@@ -10,6 +10,7 @@
 mod complaint;
 mod construct;
 mod events;
+mod opened;
 mod pairs;
 mod places;
 mod quick;
@@ -25,6 +26,7 @@ use crate::python::json_reader::loads;
 
 pub use complaint::Complaint;
 pub use events::Mark;
+pub use opened::{Closed, Opened};
 pub use places::Places;
 
 /// Deeper documents are refused: everything that walks through a template recurses.
