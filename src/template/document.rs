@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::environment::Environment;
 use super::error::TemplateError;
 use super::files::Files;
-use super::parameters::validate_groups;
+use super::parameters::faults_of_groups;
 use super::version::{Keywords, TemplateVersion};
 use crate::python::value::{class_name, is_true};
 
@@ -189,7 +189,15 @@ impl Template {
 
     /// Checks that each grouped parameter exists and belongs to one group only.
     pub fn validate_parameter_groups(&self) -> Result<(), TemplateError> {
-        validate_groups(self)
+        match self.faults_of_parameter_groups().into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// All that [`validate_parameter_groups`](Self::validate_parameter_groups) finds, each with its place.
+    pub fn faults_of_parameter_groups(&self) -> Vec<(Vec<String>, TemplateError)> {
+        faults_of_groups(self)
     }
 
     fn validate_resource(&self, resource: &Value) -> Result<(), TemplateError> {

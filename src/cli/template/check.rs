@@ -11,6 +11,7 @@ use super::document::{LARGEST_FILE, read_template_file};
 use super::environments::{Lost, REGISTRY};
 use super::files::{self, is_remote};
 use super::groups::Group;
+use super::hints::part_at;
 use super::inputs::Inputs;
 use super::keys;
 use super::misspelt::Vocabulary;
@@ -175,7 +176,7 @@ impl<'i> Checker<'i> {
             self.parameter_names
                 .extend(names.map(|parameter| parameter.name.clone()));
         }
-        self.check_groups(source, &survey);
+        self.check_groups(source, &survey, &names);
         self.check_names(source, &survey);
         keys::check(source, &template, &mut self.problems);
         self.look_for_misspelt(source, &template, &survey);
@@ -200,14 +201,19 @@ impl<'i> Checker<'i> {
         }
     }
 
-    fn check_groups(&mut self, source: &Source, survey: &Survey) {
+    fn check_groups(&mut self, source: &Source, survey: &Survey, names: &Names<'_>) {
         let Some(definition) = &survey.definition else { return };
-        if let Err(error) = definition.template().validate_parameter_groups() {
+        let template = definition.template();
+        for (place, error) in template.faults_of_parameter_groups() {
+            let path = dotted_path(&place);
+            let member = part_at(template, &path).and_then(Value::as_str);
             // A parameter that makes no sense is not missing in its group.
-            let names_left_out = |word: &str| survey.left_out(word);
-            if !error.to_string().split_whitespace().any(names_left_out) {
-                self.error(source, "parameter_groups", error.to_string());
+            if member.is_some_and(|member| survey.left_out(member)) {
+                continue;
             }
+            let known = definition.parameters().defined();
+            let help = member.and_then(|member| near::question(member, known.map(|parameter| parameter.name.as_str())));
+            self.problems.push(names.problem(source, &path, &error).with_help(help));
         }
     }
 

@@ -25,6 +25,7 @@ mod resolve;
 mod resources;
 mod source;
 mod strategies;
+mod truths;
 mod validate;
 mod words;
 

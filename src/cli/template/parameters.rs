@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::constraints::validate_parameter;
 use super::environments::Lost;
@@ -10,7 +10,8 @@ use super::inputs::Inputs;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
-use crate::template::parameters::Parameter;
+use super::truths;
+use crate::template::parameters::{Parameter, ParameterType};
 use crate::template::{Environment, StackDefinition, Template, TemplateError};
 
 pub struct ParameterCheck<'a> {
@@ -52,7 +53,7 @@ impl ParameterCheck<'_> {
         for parameter in definition.parameters().defined() {
             let path = format!("{section}.{}", parameter.name);
             match validate_parameter(parameter, with_values) {
-                Ok(()) => {}
+                Ok(()) => self.warn_of_truths(definition, parameter, &path, problems),
                 Err(TemplateError::UserParameterMissing { key }) if value_may_be_lost(lost, &key) => {}
                 Err(error @ TemplateError::InvalidSchemaError { .. }) => {
                     problems.push(Problem::at(self.source, Severity::Error, path, error.to_string()));
@@ -73,6 +74,31 @@ impl ParameterCheck<'_> {
         }
     }
 
+    /// What is given to a parameter of texts, and is none without quotes.
+    fn warn_of_truths(
+        &self,
+        definition: &StackDefinition,
+        parameter: &Parameter,
+        path: &str,
+        problems: &mut Vec<Problem>,
+    ) {
+        if parameter.schema.parameter_type != ParameterType::Text {
+            return;
+        }
+        let name = parameter.name.as_str();
+        if let Some(default) = &parameter.schema.default {
+            truths::warn_of_text(self.source, &format!("{path}.default"), default, problems);
+        }
+        let environment = definition.template().environment();
+        for (section, values) in sections_of_values(environment) {
+            if let (Some(value), Some(said_in)) =
+                (values.get(name), self.inputs.environment_that_says(&[section, name]))
+            {
+                truths::warn_of_text(said_in, &format!("{section}.{name}"), value, problems);
+            }
+        }
+    }
+
     /// A value that does not do, where it is given.
     fn wrong_value(
         &self,
@@ -82,12 +108,7 @@ impl ParameterCheck<'_> {
         error: &TemplateError,
     ) -> Problem {
         let name = parameter.name.as_str();
-        let environment = definition.template().environment();
-        let sections = [
-            ("parameters", &environment.parameters),
-            ("parameter_defaults", &environment.parameter_defaults),
-        ];
-        let given = sections
+        let given = sections_of_values(definition.template().environment())
             .into_iter()
             .find(|(_, values)| values.get(name).is_some_and(|value| !value.is_null()));
         let section = given.map(|(section, _)| section);
@@ -136,6 +157,14 @@ impl ParameterCheck<'_> {
             }
         }
     }
+}
+
+/// The sections of an environment that hold values of parameters, those that come first.
+fn sections_of_values(environment: &Environment) -> [(&'static str, &Map<String, Value>); 2] {
+    [
+        ("parameters", &environment.parameters),
+        ("parameter_defaults", &environment.parameter_defaults),
+    ]
 }
 
 fn value_may_be_lost(lost: &Lost, name: &str) -> bool {

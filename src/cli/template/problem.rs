@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use super::source::Source;
+use super::truths;
 use super::words::in_words;
 use crate::cli::screen::{in_lines, one_line};
 use crate::template::reading::Mark;
@@ -73,8 +74,9 @@ impl Problem {
         let inner = said.step.map(|step| format!("{path}.{step}"));
         let path = inner.filter(|inner| source.has(inner)).unwrap_or(path);
         let mark = source.find(&path);
+        let help = truths::help(source, &path, &said.message);
         let problem = Self::new(source, severity, said.message).with_mark(source, mark);
-        Self { path, ..problem }
+        Self { path, help, ..problem }
     }
 
     pub fn of_file(source: &Source, severity: Severity, message: impl AsRef<str>) -> Self {
@@ -109,7 +111,7 @@ impl Problem {
     }
 
     pub fn with_help(mut self, help: Option<String>) -> Self {
-        self.help = help;
+        self.help = help.or(self.help);
         self
     }
 

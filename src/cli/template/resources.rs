@@ -13,6 +13,7 @@ use super::near;
 use super::nested::{OfflineStates, definition_with, given_properties, property_type, settled};
 use super::problem::{Problem, Severity};
 use super::source::Source;
+use super::truths;
 use super::words::in_words;
 use crate::plugins::inventory::KnownType;
 use crate::plugins::{self, update_policies};
@@ -22,7 +23,7 @@ use crate::resource::support::Support;
 use crate::stack::dependencies::{Cycle, Dependencies};
 use crate::stack::validate::unknown_in_update_policy;
 use crate::template::error::dotted_path;
-use crate::template::parameters::Parameter;
+use crate::template::parameters::{Parameter, ParameterType};
 use crate::template::{
     Expression, Fault, Place, ResolveError, ResourceDefinition, Scope, StackDefinition, Survey, TemplateError,
 };
@@ -68,6 +69,15 @@ impl ResourceCheck<'_> {
         if self.follows_from_another(&error.to_string()) {
             return;
         }
+        if let TemplateError::InvalidTemplateReference { resource, .. } = error
+            && self.is_switched_off(resource)
+        {
+            // Heat shows such an output without its value.
+            let is_output = path.starts_with(self.definition.template().keywords().outputs);
+            let severity = if is_output { Severity::Warning } else { Severity::Error };
+            problems.push(Problem::at(self.source, severity, path, switched_off(resource)));
+            return;
+        }
         let mut problem = self.names.problem(self.source, path, error);
         if let TemplateError::InvalidTemplateAttribute { resource, key } = error {
             problem = problem.with_help(self.attribute_help(resource, key));
@@ -81,6 +91,11 @@ impl ResourceCheck<'_> {
         quoted(&message).into_iter().any(|word| self.survey.left_out(word))
     }
 
+    /// Whether a resource makes sense, and its condition does not hold.
+    fn is_switched_off(&self, resource: &str) -> bool {
+        self.definition.is_resource_name(resource) && self.definition.resource(resource).is_none()
+    }
+
     fn attribute_help(&self, resource: &str, attribute: &str) -> Option<String> {
         let info = self.types.get(resource)?;
         near::question(attribute, info.attributes()).or_else(|| {
@@ -92,7 +107,8 @@ impl ResourceCheck<'_> {
     fn check_depends_on(&self, resource: &ResourceDefinition, problems: &mut Vec<Problem>) {
         let path = self.keywords_path(resource, self.definition.template().keywords().depends_on);
         for name in resource.depends_on() {
-            if self.definition.resource(name).is_none() {
+            // One whose condition does not hold is not waited for.
+            if !self.definition.is_resource_name(name) {
                 let error = TemplateError::InvalidTemplateReference {
                     resource: name.clone(),
                     key: resource.name.clone(),
@@ -154,6 +170,11 @@ impl ResourceCheck<'_> {
         if self.follows_from_another(message) {
             return;
         }
+        let reference = named_reference(message).filter(|resource| self.is_switched_off(resource));
+        if let Some(resource) = reference {
+            problems.push(Problem::at(self.source, Severity::Error, path, switched_off(resource)));
+            return;
+        }
         let help = named_attribute(message).and_then(|(resource, attribute)| self.attribute_help(resource, attribute));
         let help = help.or_else(|| self.names.help(path, message));
         problems.push(Problem::at(self.source, Severity::Error, path, message).with_help(help));
@@ -191,6 +212,17 @@ impl ResourceCheck<'_> {
         let given = given_properties(resource.properties(), scope);
         let section = self.definition.template().keywords().properties;
         let path = self.keywords_path(resource, section);
+        let is_looked_at = match info {
+            TypeInfo::Known(known) => !takes_anything(known),
+            TypeInfo::Template(_) => true,
+            TypeInfo::Opaque | TypeInfo::Unknown => false,
+        };
+        if is_looked_at && resource.properties().is_some_and(Expression::is_call) {
+            let message =
+                format!("{section} have to be a map, in which functions stand for values, and not for all of it");
+            problems.push(Problem::at(self.source, Severity::Error, path, message));
+            return;
+        }
         if let TypeInfo::Known(known) = info {
             if !takes_anything(known) {
                 self.check_update_policy(resource, known, scope, problems);
@@ -250,6 +282,7 @@ impl ResourceCheck<'_> {
                     return;
                 }
                 self.warn_of_support(path, known.properties, &given, problems);
+                self.warn_of_truths(path, known.properties, &given, problems);
                 let shape = |properties: &mut Properties| match plugins::find(known.name) {
                     Some(made) => {
                         made.plugin.shape(properties);
@@ -373,6 +406,21 @@ impl ResourceCheck<'_> {
         }
     }
 
+    fn warn_of_truths(
+        &self,
+        path: &str,
+        schema: &[Property<'_>],
+        given: &IndexMap<String, Given>,
+        problems: &mut Vec<Problem>,
+    ) {
+        for property in schema {
+            if let Some(Given::Value(value) | Given::Unsettled(value)) = given.get(property.name) {
+                let path = format!("{path}.{}", property.name);
+                truths::warn_of_texts_in(self.source, &path, property, value, problems);
+            }
+        }
+    }
+
     /// A nested template's parameters are the properties of its resource.
     fn check_against_parameters(
         &self,
@@ -401,6 +449,9 @@ impl ResourceCheck<'_> {
             match given.get(name) {
                 Some(Given::Value(value)) => {
                     let place = format!("{path}.{name}");
+                    if parameter.schema.parameter_type == ParameterType::Text {
+                        truths::warn_of_text(self.source, &place, value, problems);
+                    }
                     let as_property = converted(property_type(parameter.schema.parameter_type), value.clone(), true);
                     let refused = as_property.err();
                     let refused = refused.or_else(|| Some(validate_parameter(parameter, true).err()?.to_string()));
@@ -511,6 +562,16 @@ fn named_attribute(message: &str) -> Option<(&str, &str)> {
         .1
         .strip_suffix(") is incorrect.")?;
     inside.split_once(' ')
+}
+
+/// The resource of the message about a wrong reference.
+fn named_reference(message: &str) -> Option<&str> {
+    let rest = message.strip_prefix("The specified reference \"")?;
+    rest.split_once('"').map(|(resource, _)| resource)
+}
+
+fn switched_off(resource: &str) -> String {
+    format!("the condition of \"{resource}\" does not hold, so that there is no such resource")
 }
 
 /// Placeholders, of which nobody knows what they are given.

@@ -65,6 +65,11 @@ impl Source {
         self.places().is_some_and(|places| places.is_written(path))
     }
 
+    /// The word at a path as messages write it which YAML takes for true or false: `yes`, `off`.
+    pub fn word_for_truth(&self, path: &str) -> Option<&str> {
+        self.places()?.word_for_truth(path)
+    }
+
     /// Whether there is something at the path.
     pub fn says(&self, path: &[impl AsRef<str>]) -> bool {
         let steps = path.iter().map(AsRef::as_ref);

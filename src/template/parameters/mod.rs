@@ -20,7 +20,7 @@ use crate::python::repr::to_text;
 use crate::python::value::{bool_from_text, class_name, equals, is_true};
 
 pub use constraints::{Constraint, ConstraintKind};
-pub(crate) use groups::validate_groups;
+pub(crate) use groups::faults_of_groups;
 pub use schema::{ParameterSchema, ParameterType, schema_keys, schema_words};
 pub use schemata::{all_schemata, own_schemata};
 

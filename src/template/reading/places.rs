@@ -13,6 +13,15 @@ pub struct Places {
     tree: Tree,
 }
 
+/// How far a written path leads.
+struct Walk<'p> {
+    /// Where the last part that exists is written.
+    mark: Option<Mark>,
+    node: Option<NodeId>,
+    /// The steps beyond it.
+    rest: &'p str,
+}
+
 impl Places {
     /// `None` for a text that is no document.
     pub fn of(text: &str) -> Option<Self> {
@@ -38,30 +47,41 @@ impl Places {
     /// As [`find`](Self::find), for a path as messages write it: `resources.a.properties.list[0].x`. Names may hold dots
     /// themselves: the longest key that fits is meant.
     pub fn find_written(&self, path: &str) -> Option<Mark> {
-        self.walk_written(path).0
+        self.walk_written(path).mark
     }
 
     /// Whether there is a part at a path as messages write it.
     pub fn is_written(&self, path: &str) -> bool {
-        self.walk_written(path).1.is_empty()
+        self.walk_written(path).rest.is_empty()
     }
 
-    /// How far a written path leads: the place of the last part that exists, and the steps beyond it.
-    fn walk_written<'p>(&self, path: &'p str) -> (Option<Mark>, &'p str) {
-        let mut mark = None;
-        let mut rest = path;
-        let Some(mut node) = self.tree.root else {
-            return (mark, rest);
-        };
-        loop {
-            rest = rest.trim_start_matches('.');
-            let Some((place, next, length)) = self.written_step(node, rest) else {
-                return (mark, rest);
-            };
-            mark = Some(self.tree.nodes[place].start);
-            node = next;
-            rest = &rest[length..];
+    /// The word at a written path that YAML takes for true or false, where it is not one of these.
+    pub fn word_for_truth(&self, path: &str) -> Option<&str> {
+        let walk = self.walk_written(path);
+        let node = &self.tree.nodes[walk.node.filter(|_| walk.rest.is_empty())?];
+        let is_plain = |word: &str| word.eq_ignore_ascii_case("true") || word.eq_ignore_ascii_case("false");
+        match &node.content {
+            Content::Scalar(word) if node.tag == Tag::Bool && !is_plain(word) => Some(word),
+            _ => None,
         }
+    }
+
+    fn walk_written<'p>(&self, path: &'p str) -> Walk<'p> {
+        let mut walk = Walk {
+            mark: None,
+            node: self.tree.root,
+            rest: path,
+        };
+        while let Some(node) = walk.node {
+            walk.rest = walk.rest.trim_start_matches('.');
+            let Some((place, next, length)) = self.written_step(node, walk.rest) else {
+                break;
+            };
+            walk.mark = Some(self.tree.nodes[place].start);
+            walk.node = Some(next);
+            walk.rest = &walk.rest[length..];
+        }
+        walk
     }
 
     /// The first step of a written path: where it is written, what is there, and how long the step is.
@@ -170,6 +190,16 @@ mod tests {
         assert_eq!(find("a.c"), Some((0, 0)));
         assert_eq!(find("x"), None);
         assert!(places.is_written("a.b[0].c[0]") && !places.is_written("a.b[7]") && !places.is_written("a.c"));
+    }
+
+    #[test]
+    fn words_for_truth_are_found() {
+        let places = Places::of("a: [yes, 'yes', true, Off, maybe]\nb: on\n").unwrap();
+        let words = ["a[0]", "a[1]", "a[2]", "a[3]", "a[4]", "b", "b.c", "c"].map(|path| places.word_for_truth(path));
+        assert_eq!(
+            words,
+            [Some("yes"), None, None, Some("Off"), None, Some("on"), None, None]
+        );
     }
 
     #[test]
