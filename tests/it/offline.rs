@@ -177,6 +177,25 @@ fn what_cannot_be_looked_at_is_another_kind_of_failure() {
 }
 
 #[test]
+fn a_failure_is_there_as_json_too() {
+    for arguments in [
+        &["validate", "not-there.yaml"][..],
+        &["resolve", "not-there.yaml"],
+        &["functions", "2014-10-17"],
+    ] {
+        let (told, code) = template(&[arguments, &["--format", "json"]].concat());
+        let told: serde_json::Value =
+            serde_json::from_str(told.lines().next().unwrap_or_default()).expect("JSON before what people read");
+        assert_eq!(code, 2, "{told}");
+        let error = told["error"].as_str().unwrap_or_default();
+        assert!(
+            error.starts_with("cannot read not-there.yaml: ") || error.contains("there is no version 2014-10-17"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn a_resource_that_is_not_there_cannot_be_shown() {
     let (told, code) = template(&["resolve", "sound.yaml", "-P", "name=web", "--resource", "gruop"]);
     assert_eq!(code, 2, "{told}");

@@ -20,6 +20,12 @@ pub struct FunctionsArguments {
     output: OutputArguments,
 }
 
+impl FunctionsArguments {
+    pub fn output(&self) -> &OutputArguments {
+        &self.output
+    }
+}
+
 pub fn run(arguments: &FunctionsArguments) -> anyhow::Result<(String, u8)> {
     let version = version_named(&arguments.version)?;
     let everywhere = functions_of(version, false);

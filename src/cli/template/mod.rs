@@ -33,6 +33,9 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use serde_json::json;
+
+use crate::python::dumps;
 
 /// There is nothing to complain about.
 const SOUND: u8 = super::DONE;
@@ -126,8 +129,23 @@ pub fn main(arguments: &TemplateArguments) -> u8 {
             code
         }
         Err(error) => {
+            if arguments.verb.format() == Format::Json {
+                let report = json!({"error": super::chain(error.as_ref())});
+                let _ = writeln!(std::io::stdout(), "{}", dumps(&report));
+            }
             super::complain(error);
             UNREADABLE
         }
+    }
+}
+
+impl TemplateVerb {
+    fn format(&self) -> Format {
+        let output = match self {
+            Self::Validate(arguments) => &arguments.inputs.output,
+            Self::Resolve(arguments) => &arguments.inputs.output,
+            Self::Functions(arguments) => arguments.output(),
+        };
+        output.format
     }
 }

@@ -230,10 +230,36 @@ pub fn in_order(mut problems: Vec<Problem>) -> Vec<Problem> {
     problems
 }
 
+/// So many are told in text: nobody reads more.
+const MOST_TOLD: usize = 500;
+
+/// In text, as many as people read, errors rather than warnings.
 pub fn to_text(problems: &[Problem]) -> String {
     let mut text = String::new();
+    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+    let mut left_for_warnings = MOST_TOLD.saturating_sub(errors);
+    let mut left_for_errors = MOST_TOLD;
+    let mut untold = Vec::new();
     for problem in problems {
-        problem.write(&mut text);
+        let left = match problem.severity {
+            Severity::Error => &mut left_for_errors,
+            Severity::Warning => &mut left_for_warnings,
+        };
+        match left.checked_sub(1) {
+            Some(fewer) => {
+                *left = fewer;
+                problem.write(&mut text);
+            }
+            None => untold.push(problem),
+        }
+    }
+    if !untold.is_empty() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "and {} more, which --format json tells",
+            count(untold.iter().copied())
+        );
     }
     text
 }
@@ -243,13 +269,19 @@ pub fn to_json(problems: &[Problem]) -> Value {
 }
 
 /// `2 errors, 1 warning`
-pub fn count(problems: &[Problem]) -> String {
-    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+pub fn count<'p>(problems: impl IntoIterator<Item = &'p Problem>) -> String {
+    let (mut errors, mut warnings) = (0, 0);
+    for problem in problems {
+        match problem.severity {
+            Severity::Error => errors += 1,
+            Severity::Warning => warnings += 1,
+        }
+    }
     let counted = |number: usize, what: &str| match number {
         1 => format!("1 {what}"),
         number => format!("{number} {what}s"),
     };
-    match (errors, problems.len() - errors) {
+    match (errors, warnings) {
         (0, 0) => "nothing to complain about".to_owned(),
         (errors, 0) => counted(errors, "error"),
         (0, warnings) => counted(warnings, "warning"),
@@ -288,6 +320,22 @@ mod tests {
             !told.contains(['\u{1b}', '\u{7}']) && told.contains("no  bell,\nin lines"),
             "{told:?}"
         );
+    }
+
+    #[test]
+    fn nobody_reads_thousands_of_warnings() {
+        let source = Source::of("t".to_owned(), PathBuf::new(), String::new());
+        let problem = |severity| Problem::of_file(&source, severity, "odd");
+        let mut problems = vec![problem(Severity::Warning); MOST_TOLD + 1];
+        problems.extend([problem(Severity::Error), problem(Severity::Error)]);
+        let told = to_text(&problems);
+        assert_eq!(told.lines().count(), MOST_TOLD + 1);
+        assert_eq!(told.matches("t: error: odd").count(), 2);
+        assert!(
+            told.ends_with("and 3 warnings more, which --format json tells\n"),
+            "{told}"
+        );
+        assert_eq!(to_text(&problems[..MOST_TOLD]).lines().count(), MOST_TOLD);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The resources and outputs of a template: what they refer to, their properties, and circles among them.
 
+use std::collections::HashSet;
+
 use futures_util::FutureExt as _;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 
 use super::checked::{Members, Nested, TypeInfo};
@@ -506,7 +508,7 @@ impl ResourceCheck<'_> {
         {
             let section = self.definition.template().keywords().resources;
             let path = format!("{section}.{}", circle[0]);
-            let message = format!("Circular Dependency Found: {} -> {}", circle.join(" -> "), circle[0]);
+            let message = format!("Circular Dependency Found: {}", shown_circle(&circle));
             problems.push(Problem::at(self.source, Severity::Error, path, message));
         }
     }
@@ -514,15 +516,35 @@ impl ResourceCheck<'_> {
 
 /// A way from a node back to itself, among nodes that wait for each other.
 fn circle_among<'n>(graph: &Dependencies<&'n str>, waiting: &[&'n str]) -> Option<Vec<&'n str>> {
-    let mut way = vec![*waiting.first()?];
+    let mut way = IndexSet::from([*waiting.first()?]);
+    let waiting: HashSet<&str> = waiting.iter().copied().collect();
     loop {
         let last = *way.last()?;
         // Who waits in vain waits for somebody who does, too.
-        let next = graph.requires(&last).find(|name| waiting.contains(name))?;
-        if let Some(start) = way.iter().position(|name| name == next) {
-            return Some(way.split_off(start));
+        let next = graph.requires(&last).find(|name| waiting.contains(*name))?;
+        if let Some(start) = way.get_index_of(next) {
+            return Some(way.into_iter().skip(start).collect());
         }
-        way.push(next);
+        way.insert(next);
+    }
+}
+
+/// So many members of a circle are named at each of its ends.
+const SHOWN_OF_CIRCLE: usize = 8;
+
+/// `a -> b -> a`; of a long one only both ends.
+fn shown_circle(circle: &[&str]) -> String {
+    let closed: Vec<&str> = circle.iter().chain(circle.first()).copied().collect();
+    match closed.len().checked_sub(2 * SHOWN_OF_CIRCLE) {
+        Some(others @ 1..) => {
+            let (start, end) = (&closed[..SHOWN_OF_CIRCLE], &closed[closed.len() - SHOWN_OF_CIRCLE..]);
+            format!(
+                "{} -> … ({others} others) … -> {}",
+                start.join(" -> "),
+                end.join(" -> ")
+            )
+        }
+        _ => closed.join(" -> "),
     }
 }
 

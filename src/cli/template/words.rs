@@ -515,7 +515,7 @@ fn bounds_in_words(text: &str) -> String {
 fn key_alone(text: &str) -> Option<String> {
     match Literal::parse(text).ok()? {
         Literal::Text(key) => Some(format!("\"{key}\"")),
-        Literal::Int(_) | Literal::Bool(_) | Literal::Float(_) => Some(text.to_owned()),
+        Literal::Int(_) | Literal::Bool(_) | Literal::Float(_) => Some(format!("key {text}")),
         _ => None,
     }
 }
@@ -645,6 +645,7 @@ mod tests {
             ("unhashable type: 'dict'", "a map stands where a name is needed"),
             ("'M'", "there is no \"M\""),
             ("'it\\'s'", "there is no \"it's\""),
+            ("5", "there is no key 5"),
             (
                 "Parameter 'n' is invalid: could not convert string to float: 'a: b'",
                 "Parameter 'n' is invalid: \"a: b\" is not a number",

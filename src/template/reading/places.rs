@@ -1,6 +1,6 @@
 //! Where in a text a part of the document is, for messages that show the line.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::DEEPEST_NESTING;
 use super::events::Mark;
@@ -11,7 +11,15 @@ use super::tree::{Content, Node, NodeId, Tree};
 #[derive(Debug)]
 pub struct Places {
     tree: Tree,
+    /// The entries of maps that are too long to be looked through: where each key is written, and what is there. Of equal
+    /// keys the last one counts.
+    entries: HashMap<NodeId, HashMap<String, (NodeId, NodeId)>>,
 }
+
+/// The keys of a shorter map are looked through.
+const LONG_MAP: usize = 16;
+/// A written step with more places where it might end is looked for key by key.
+const MOST_ENDS: usize = 64;
 
 /// How far a written path leads.
 struct Walk<'p> {
@@ -26,7 +34,23 @@ impl Places {
     /// `None` for a text that is no document.
     pub fn of(text: &str) -> Option<Self> {
         let tree = Tree::of(text, DEEPEST_NESTING).ok()?;
-        Some(Self { tree })
+        let maps = tree
+            .nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(node, found)| match &found.content {
+                Content::Mapping(pairs) if pairs.len() >= LONG_MAP => Some((node, pairs)),
+                _ => None,
+            });
+        let entry = |(key, value): &(NodeId, NodeId)| match &tree.nodes[*key].content {
+            Content::Scalar(text) => Some((text.clone(), (*key, *value))),
+            _ => None,
+        };
+        let entries = maps.map(|(node, pairs)| (node, pairs.iter().filter_map(entry).collect()));
+        Some(Self {
+            entries: entries.collect(),
+            tree,
+        })
     }
 
     /// The place of the part at a path of names and indices, or of the nearest part around it that exists. Points to
@@ -94,20 +118,28 @@ impl Places {
                 Some((place, next, end + 1))
             }
             Content::Mapping(pairs) => {
-                let mut best: Option<(NodeId, NodeId, usize)> = None;
-                for (key, value) in pairs {
-                    let Content::Scalar(text) = &self.tree.nodes[*key].content else {
-                        continue;
-                    };
-                    let Some(after) = path.strip_prefix(text.as_str()) else {
-                        continue;
-                    };
-                    let ends_here = after.is_empty() || after.starts_with(['.', '[']);
-                    if ends_here && !text.is_empty() && best.is_none_or(|(_, _, length)| length <= text.len()) {
-                        best = Some((*key, *value, text.len()));
-                    }
+                let ends_of_step = || path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]);
+                let found = |end: usize| {
+                    let (place, next) = self.step(node, &path[..end])?;
+                    Some((place, next, end))
+                };
+                // A name of dots might end anywhere.
+                if ends_of_step().nth(MOST_ENDS).is_none() {
+                    let ends: Vec<usize> = ends_of_step().filter(|end| *end > 0).collect();
+                    return ends.into_iter().rev().find_map(found);
                 }
-                best
+                let keys = pairs
+                    .iter()
+                    .filter_map(|(key, _)| match &self.tree.nodes[*key].content {
+                        Content::Scalar(key) if !key.is_empty() => Some(key),
+                        _ => None,
+                    });
+                let is_step = |key: &&String| {
+                    let after = path.strip_prefix(key.as_str());
+                    after.is_some_and(|after| after.is_empty() || after.starts_with(['.', '[']))
+                };
+                let longest = keys.filter(is_step).map(String::len).max()?;
+                found(longest)
             }
         }
     }
@@ -161,11 +193,14 @@ impl Places {
                 let item = *items.get(step.parse::<usize>().ok()?)?;
                 Some((item, item))
             }
-            Content::Mapping(pairs) => pairs
-                .iter()
-                .rev()
-                .copied()
-                .find(|(key, _)| matches!(&self.tree.nodes[*key].content, Content::Scalar(text) if text == step)),
+            Content::Mapping(pairs) => {
+                match self.entries.get(&node) {
+                    Some(entries) => entries.get(step).copied(),
+                    None => pairs.iter().rev().copied().find(
+                        |(key, _)| matches!(&self.tree.nodes[*key].content, Content::Scalar(text) if text == step),
+                    ),
+                }
+            }
         }
     }
 }
@@ -190,6 +225,19 @@ mod tests {
         assert_eq!(find("a.c"), Some((0, 0)));
         assert_eq!(find("x"), None);
         assert!(places.is_written("a.b[0].c[0]") && !places.is_written("a.b[7]") && !places.is_written("a.c"));
+    }
+
+    #[test]
+    fn long_maps_are_as_short_ones() {
+        let keys = |count: usize| (0..count).map(|number| format!("k{number}.x: [{number}]\n"));
+        let text: String = keys(LONG_MAP).chain(keys(3)).collect();
+        let places = Places::of(&text).unwrap();
+        let find = |path: &str| places.find_written(path).map(|mark| (mark.line, mark.column));
+        assert_eq!(find("k9.x[0]"), Some((9, 7)));
+        assert_eq!(find("k2.x"), Some((LONG_MAP + 2, 0)));
+        assert_eq!(find("k2"), None);
+        let dots = format!("k4.x{}", ".".repeat(MOST_ENDS));
+        assert_eq!(find(&dots), Some((4, 0)));
     }
 
     #[test]

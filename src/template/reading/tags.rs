@@ -301,6 +301,9 @@ pub(super) fn int_value(text: &str) -> Result<Value, TemplateError> {
         let mut sum = BigInt::ZERO;
         for part in digits.split(':') {
             sum = sum * 60 + parse(part, 10)?;
+            if is_too_long(&sum) {
+                break;
+            }
         }
         sum
     } else if digits.len() <= 18 && digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -310,7 +313,21 @@ pub(super) fn int_value(text: &str) -> Result<Value, TemplateError> {
     } else {
         parse(digits, 10)?
     };
+    // Python reads such a number, and can do nothing with it: neither show nor store it.
+    if is_too_long(&magnitude) {
+        return Err(TemplateError::value_error(format!(
+            "Exceeds the limit ({MOST_DIGITS} digits) for integer string conversion; use \
+             sys.set_int_max_str_digits() to increase the limit"
+        )));
+    }
     Ok(PyNumber::Int(if is_negative { -magnitude } else { magnitude }).to_json())
+}
+
+/// Whether a number has more decimal digits than Python writes.
+fn is_too_long(magnitude: &BigInt) -> bool {
+    // A digit takes more than three bits.
+    let may_be = magnitude.bits() > MOST_DIGITS as u64 * 3;
+    may_be && *magnitude >= BigInt::from(10).pow(MOST_DIGITS as u32)
 }
 
 fn signed(text: &str) -> Result<(bool, &str), TemplateError> {
@@ -404,5 +421,23 @@ mod tests {
         assert_eq!(float_value("1_0.50").unwrap().to_string(), "10.5");
         assert_eq!(float_value("-.inf").unwrap().to_string(), "-1e+999");
         assert!(int_value("0x_").is_err());
+    }
+
+    #[test]
+    fn numbers_are_no_longer_than_python_can_write_them() {
+        let nines = "9".repeat(4300);
+        assert!(int_value(&nines).is_ok());
+        assert!(int_value(&format!("1{}", ":59".repeat(2300))).is_ok());
+        for text in [
+            format!("{nines}9"),
+            format!("{nines}:10"),
+            format!("-0x{}", "F".repeat(4000)),
+            format!("0b{}", "1".repeat(20_000)),
+            format!("0{}", "7".repeat(5000)),
+            format!("1{}", ":59".repeat(150_000)),
+        ] {
+            let error = int_value(&text).unwrap_err().to_string();
+            assert!(error.starts_with("Exceeds the limit (4300 digits) for integer string conversion"));
+        }
     }
 }
