@@ -12,7 +12,6 @@ use crate::resource::constraints::{Constraint, Rule};
 use crate::resource::literal::Literal;
 use crate::resource::schema::{ITEM, Inside, Property, PropertyType};
 use crate::resource::support::{Support, SupportStatus};
-use crate::resource::translation::{Source, TranslationRule};
 
 #[derive(Debug)]
 pub struct KnownType {
@@ -29,45 +28,7 @@ impl KnownType {
     pub fn takes_anything(&self) -> bool {
         self.properties.is_empty() && self.has_any_attribute
     }
-
-    /// Rules by which old names of its properties stand for those of today.
-    pub fn translation(&self) -> Vec<TranslationRule> {
-        let find = |name: &str| self.properties.iter().find(|property| property.name == name);
-        let in_force = OLD_NAMES.iter().filter(|(old, new, _)| {
-            find(new).is_some() && find(old).is_some_and(|property| property.support.status == Support::Hidden)
-        });
-        in_force.map(|(_, _, rule)| *rule).collect()
-    }
 }
-
-/// An old name of a property, its name of today, and the rule. They are the same for all types that have both.
-static OLD_NAMES: [(&str, &str, TranslationRule); 5] = [
-    (
-        "floating_network_id",
-        "floating_network",
-        TranslationRule::replace(&["floating_network"], Source::Path(&["floating_network_id"])),
-    ),
-    (
-        "network_id",
-        "network",
-        TranslationRule::replace(&["network"], Source::Path(&["network_id"])),
-    ),
-    (
-        "port_id",
-        "port",
-        TranslationRule::replace(&["port"], Source::Path(&["port_id"])),
-    ),
-    (
-        "router_id",
-        "router",
-        TranslationRule::replace(&["router"], Source::Path(&["router_id"])),
-    ),
-    (
-        "subnet_id",
-        "subnet",
-        TranslationRule::replace(&["subnet"], Source::Path(&["subnet_id"])),
-    ),
-];
 
 /// All types by name.
 pub fn types() -> &'static BTreeMap<&'static str, KnownType> {

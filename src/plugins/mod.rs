@@ -4,6 +4,8 @@ pub mod heat;
 pub mod inventory;
 pub mod keystone;
 pub mod questions;
+pub mod rules;
+pub mod translations;
 pub mod update_policies;
 
 use crate::resource::plugin::ResourceType;

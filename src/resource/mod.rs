@@ -13,6 +13,7 @@ pub mod lookup;
 pub mod plugin;
 pub mod properties;
 pub mod provider_template;
+pub mod rules;
 pub mod schema;
 pub mod state;
 pub mod support;

@@ -25,8 +25,9 @@ use serde_json::{Map, Value};
 
 use super::attributes::{Attribute, attributes_to_api};
 use super::failure::Failure;
-use super::instance::{Instance, StackFacts};
+use super::instance::Instance;
 use super::properties::Properties;
+use super::rules::Rule;
 use super::schema::{Property, properties_to_api};
 use super::state::Action;
 use super::support::SupportStatus;
@@ -44,6 +45,8 @@ pub struct ResourceType {
     pub properties: &'static [Property<'static>],
     pub attributes: &'static [Attribute<'static>],
     pub translation: &'static [TranslationRule],
+    /// What is checked beyond the schema before anything is stored; not where values are not validated at all.
+    pub rules: &'static [Rule],
     /// The longest name that the service takes.
     pub physical_name_limit: usize,
     pub plugin: &'static dyn Plugin,
@@ -151,11 +154,6 @@ pub trait Plugin: Send + Sync {
 
     /// Adjusts the schema to the values, for a type whose properties depend on each other.
     fn shape(&self, _: &mut Properties) {}
-
-    /// Checks beyond the schema, before anything is stored; not called where values are not validated at all.
-    fn validate(&self, _: &Properties, _: &StackFacts) -> Result<(), Failure> {
-        Ok(())
-    }
 
     /// Whether a resource may say what it likes, since its object stands for one of any other type.
     fn takes_anything(&self) -> bool {

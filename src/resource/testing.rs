@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::instance::{Identity, Instance, Record, StackFacts, Stored};
 use super::plugin::ResourceType;
 use super::properties::{Names, Properties};
+use super::rules::{Facts, Violation};
 use super::state::{Action, Status};
 use crate::clock::Clock;
 use crate::cloud::Cloud;
@@ -70,6 +71,14 @@ pub fn properties(resource_type: &ResourceType, given: Value) -> Properties {
     properties.translate(resource_type.translation, Names::AsGiven);
     resource_type.plugin.shape(&mut properties);
     properties
+}
+
+/// The first rule of the type that properties break.
+pub fn broken_rule(resource_type: &ResourceType, given: Value) -> Option<Violation> {
+    let stack = stack();
+    let properties = properties(resource_type, given);
+    let violations = Facts::of("res", &properties, Some(&stack)).violations(resource_type.rules);
+    violations.into_iter().next()
 }
 
 /// A new resource of that type with nothing stored yet.

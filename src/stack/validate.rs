@@ -14,6 +14,7 @@ use crate::python::to_text;
 use crate::resource::constraints::CustomConstraints;
 use crate::resource::failure::{Failure, Remedy};
 use crate::resource::properties::{Depth, PropertyError};
+use crate::resource::rules::Facts;
 use crate::template::{
     DeletionPolicy, NoResources, References, ResolveError, ResourceDefinition, StackDefinition, TemplateError,
 };
@@ -131,11 +132,15 @@ async fn validate_resource(
         StackError::Property(error.below(&[section_of_resources(definition), &resource.definition.name]))
     })?;
     if thoroughness == Thoroughness::Full {
-        let checked = resource
-            .resource_type
-            .plugin
-            .validate(&resource.instance.properties, &resource.instance.stack);
-        checked.map_err(|failure| in_resource(failure, resource.name()))?;
+        let facts = Facts::of(
+            resource.name(),
+            &resource.instance.properties,
+            Some(&resource.instance.stack),
+        );
+        let violations = facts.violations(resource.resource_type.rules);
+        if let Some(first) = violations.into_iter().next() {
+            return Err(in_resource(first.into(), resource.name()));
+        }
     }
     Ok(())
 }
@@ -148,7 +153,11 @@ fn section_of_resources(definition: &StackDefinition) -> &'static str {
 fn in_resource(failure: Failure, name: &str) -> StackError {
     match failure.class {
         "StackValidationFailed" => return TemplateError::invalid(failure.message).into(),
-        "ResourcePropertyConflict" => return StackError::Refused(failure),
+        "NotSupported"
+        | "PropertyUnspecifiedError"
+        | "ResourcePropertyConflict"
+        | "ResourcePropertyDependency"
+        | "ResourcePropertyValueDependency" => return StackError::Refused(failure),
         _ => {}
     }
     let place = ["resources".to_owned(), name.to_owned()];

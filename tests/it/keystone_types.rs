@@ -16,6 +16,7 @@ use heat_engine::resource::failure::{Failure, Remedy};
 use heat_engine::resource::instance::{Identity, Instance, Record, StackFacts, Stored};
 use heat_engine::resource::plugin::{Change, Changed, Progress, ResourceType};
 use heat_engine::resource::properties::{Depth, Names, Properties};
+use heat_engine::resource::rules::Facts;
 use heat_engine::resource::state::{Action, Status};
 use serde_json::{Map, Value, json};
 
@@ -148,8 +149,9 @@ impl Bench {
             .validate(Depth::Values, &Questions::new(&self.direct))
             .await;
         asked.err().map(|error| error.to_string()).or_else(|| {
-            let checked = resource_type.plugin.validate(&instance.properties, &instance.stack);
-            checked.err().map(|error| format!("{}: {error}", error.class))
+            let facts = Facts::of(&instance.name, &instance.properties, Some(&instance.stack));
+            let first = facts.violations(resource_type.rules).into_iter().next()?;
+            Some(format!("{}: {}", first.class, first.message))
         })
     }
 }

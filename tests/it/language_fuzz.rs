@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use heat_engine::plugins::inventory;
+use heat_engine::plugins::{inventory, rules};
 use heat_engine::python::json_reader::loads;
 use heat_engine::python::regex::PythonRegex;
 use heat_engine::resource::constraints::CustomConstraints;
 use heat_engine::resource::properties::{Depth, Given, Properties};
+use heat_engine::resource::rules::Facts;
 use heat_engine::template::reading::{Places, read_environment, read_map};
 use heat_engine::template::{
     Environment, Files, NoResources, RegisteredType, StackDefinition, StackIdentity, Survey, Template, World,
@@ -314,7 +315,8 @@ fn properties_of_any_shape_are_validated_or_refused() {
         .build()
         .expect("a runtime");
     rounds(4000, move |random| {
-        let schema = pick(random, &types).properties;
+        let known = pick(random, &types);
+        let schema = known.properties;
         if schema.is_empty() {
             return;
         }
@@ -335,6 +337,7 @@ fn properties_of_any_shape_are_validated_or_refused() {
         for name in given.keys() {
             let _ = properties.get(name);
         }
+        let _ = Facts::of("fuzz", &properties, None).violations(rules::of(known.name));
     });
 }
 

@@ -1,5 +1,6 @@
 //! A template as a whole: its sections, its parameters, its parts and the templates that stand for types.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,7 +28,9 @@ use crate::python::json_reader::loads_noting;
 use crate::template::error::dotted_path;
 use crate::template::parameters::StackIdentity;
 use crate::template::reading::Places;
-use crate::template::{Environment, Files, RegisteredType, Survey, Template, TemplateError, TemplateVersion, VERSIONS};
+use crate::template::{
+    Environment, Files, RegisteredType, StackDefinition, Survey, Template, TemplateError, TemplateVersion, VERSIONS,
+};
 
 /// As many levels as the engine allows (`max_nested_stack_depth`), and one more to see that there are too many.
 const MOST_LEVELS: usize = 5;
@@ -190,6 +193,11 @@ impl<'i> Checker<'i> {
                 names: &names,
                 types: &types,
                 members: &members,
+                open: if with_values {
+                    HashSet::new()
+                } else {
+                    names_of_parameters(definition)
+                },
             };
             self.problems.extend(check.run());
         }
@@ -380,6 +388,11 @@ impl<'i> Checker<'i> {
         environment.parameters.clear();
         Some(self.check(&source, nested.with_environment(environment), false))
     }
+}
+
+fn names_of_parameters(definition: &StackDefinition) -> HashSet<String> {
+    let parameters = definition.parameters().defined();
+    parameters.map(|parameter| parameter.name.clone()).collect()
 }
 
 fn identity() -> StackIdentity {

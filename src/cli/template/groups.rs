@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::hints;
 use super::near;
-use super::nested::given_properties;
+use super::nested::GivenProperties;
 use crate::resource::properties::Given;
-use crate::template::{Expression, Scope, TemplateVersion};
+use crate::template::{Expression, Foreseen, TemplateVersion};
 
 /// A type of groups.
 pub struct Group {
@@ -122,35 +122,50 @@ impl Group {
         self.properties.join(".")
     }
 
-    /// What the first member is given; `None` where that depends on more than is known.
-    pub fn given_to_member(
-        &self,
-        properties: Option<&Expression>,
-        given: &IndexMap<String, Given>,
-        scope: &Scope<'_>,
-    ) -> Option<IndexMap<String, Given>> {
+    /// What members are given, if anything; `None` where that depends on more than is known.
+    pub fn given_to_member<'e>(&self, properties: Option<&'e Expression>) -> Option<Option<&'e Expression>> {
         let mut part = properties?;
         for step in self.properties {
             match part.as_map()?.get(*step) {
                 Some(inner) => part = inner,
-                None => return Some(IndexMap::new()),
+                None => return Some(None),
             }
         }
         part.as_map()?;
-        let mut member = given_properties(Some(part), scope);
+        Some(Some(part))
+    }
+
+    /// What the first member is given, of what all are; `None` where nobody knows what stands for its number.
+    pub fn numbered(&self, mut member: GivenProperties, group: &IndexMap<String, Given>) -> Option<GivenProperties> {
         if let Some((property, usual)) = self.index {
-            let index = match given.get(property) {
+            let index = match group.get(property) {
                 Some(Given::Value(Value::String(index))) => index,
                 None => usual,
                 Some(_) => return None,
             };
-            for value in member.values_mut() {
+            for value in member.given.values_mut() {
                 if let Given::Value(value) | Given::Unsettled(value) = value {
                     number(value, index);
                 }
             }
+            let foreseen = member.foreseen.iter_mut().flat_map(IndexMap::values_mut);
+            foreseen.for_each(|value| number_foreseen(value, index));
         }
         Some(member)
+    }
+
+    /// How the first member is called, where that is known.
+    pub fn first_name(&self) -> &'static str {
+        if self.index.is_some() { "0" } else { "…" }
+    }
+}
+
+fn number_foreseen(value: &mut Foreseen, index: &str) {
+    match value {
+        Foreseen::Value(value) => number(value, index),
+        Foreseen::List(items) => items.iter_mut().for_each(|item| number_foreseen(item, index)),
+        Foreseen::Map(entries) => entries.values_mut().for_each(|item| number_foreseen(item, index)),
+        Foreseen::Reference(_) | Foreseen::Written | Foreseen::Unknown => {}
     }
 }
 

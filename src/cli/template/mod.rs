@@ -23,6 +23,7 @@ mod refused;
 mod registry;
 mod resolve;
 mod resources;
+mod rules;
 mod source;
 mod strategies;
 mod truths;

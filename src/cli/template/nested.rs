@@ -11,7 +11,8 @@ use crate::resource::properties::{Given, converted};
 use crate::resource::schema::PropertyType;
 use crate::template::parameters::{ParameterType, own_schemata};
 use crate::template::{
-    AttributeFailure, AttributePath, Environment, Expression, ResourceStates, Scope, StackDefinition, Template, World,
+    AttributeFailure, AttributePath, Environment, Expression, Foreseen, ResourceStates, Scope, StackDefinition,
+    Template, World,
 };
 
 /// Resources of which only the types are known: nothing is made, and nothing has a value.
@@ -37,6 +38,14 @@ impl ResourceStates for OfflineStates<'_> {
     fn has_attribute(&self, resource: &str, attribute: &str) -> bool {
         self.0.get(resource).is_none_or(|info| info.has_attribute(attribute))
     }
+}
+
+/// What a resource, or a member of a group, is given.
+#[derive(Clone)]
+pub struct GivenProperties {
+    pub given: IndexMap<String, Given>,
+    /// The same as far as it is certain; `None`: nobody knows.
+    pub foreseen: Option<IndexMap<String, Foreseen>>,
 }
 
 /// The properties as far as they can be told; those that cannot have some value.

@@ -12,14 +12,14 @@ use super::groups::Group;
 use super::inputs::Inputs;
 use super::names::{Names, quoted};
 use super::near;
-use super::nested::{OfflineStates, definition_with, given_properties, property_type, settled};
+use super::nested::{GivenProperties, OfflineStates, definition_with, given_properties, property_type, settled};
 use super::problem::{Problem, Severity};
 use super::source::Source;
 use super::truths;
 use super::words::in_words;
 use crate::plugins::inventory::KnownType;
 use crate::plugins::{self, update_policies};
-use crate::resource::properties::{Depth, Given, Names as NamesOfObjects, Properties, PropertyError, converted};
+use crate::resource::properties::{Depth, Given, Properties, PropertyError, converted};
 use crate::resource::schema::{Inside, Property, PropertyType};
 use crate::resource::support::Support;
 use crate::stack::dependencies::{Cycle, Dependencies};
@@ -38,6 +38,15 @@ pub struct ResourceCheck<'a> {
     pub names: &'a Names<'a>,
     pub types: &'a IndexMap<String, TypeInfo>,
     pub members: &'a Members,
+    /// Parameters whose values others give, so that nothing may follow from their defaults.
+    pub open: HashSet<String>,
+}
+
+/// Who is given what.
+struct GivenTo<'a> {
+    name: &'a str,
+    description: &'a str,
+    properties: GivenProperties,
 }
 
 /// So many things may be wrong with the properties of one resource before the rest is left for later.
@@ -211,7 +220,7 @@ impl ResourceCheck<'_> {
         let Some(info) = self.types.get(&resource.name) else {
             return;
         };
-        let given = given_properties(resource.properties(), scope);
+        let properties = self.given(resource.properties(), scope);
         let section = self.definition.template().keywords().properties;
         let path = self.keywords_path(resource, section);
         let is_looked_at = match info {
@@ -230,10 +239,15 @@ impl ResourceCheck<'_> {
                 self.check_update_policy(resource, known, scope, problems);
             }
             if let Some(group) = Group::of_type(known.name) {
-                self.check_members(resource, group, &given, scope, &path, problems);
+                self.check_members(resource, group, &properties.given, scope, &path, problems);
             }
         }
-        self.check_given(info, &resource.description, given, &path, problems);
+        let to = GivenTo {
+            name: &resource.name,
+            description: &resource.description,
+            properties,
+        };
+        self.check_given(info, to, &path, problems);
     }
 
     /// What the first member of a group is given.
@@ -260,24 +274,33 @@ impl ResourceCheck<'_> {
         }
         let members = || self.members.get(&resource.name).into_iter().flatten();
         problems.extend(members().flat_map(|member| member.problems.clone()));
-        let Some(given) = group.given_to_member(resource.properties(), given, scope) else {
+        let Some(part) = group.given_to_member(resource.properties()) else {
+            return;
+        };
+        let Some(properties) = group.numbered(self.given(part, scope), given) else {
             return;
         };
         let path = format!("{path}.{}", group.place());
         for member in members() {
-            self.check_given(&member.info, "", given.clone(), &path, problems);
+            let to = GivenTo {
+                name: group.first_name(),
+                description: "",
+                properties: properties.clone(),
+            };
+            self.check_given(&member.info, to, &path, problems);
+        }
+    }
+
+    fn given(&self, properties: Option<&Expression>, scope: &Scope<'_>) -> GivenProperties {
+        GivenProperties {
+            given: given_properties(properties, scope),
+            foreseen: self.foreseen(properties, scope),
         }
     }
 
     /// Whether a type takes what a resource gives it.
-    fn check_given(
-        &self,
-        info: &TypeInfo,
-        description: &str,
-        given: IndexMap<String, Given>,
-        path: &str,
-        problems: &mut Vec<Problem>,
-    ) {
+    fn check_given(&self, info: &TypeInfo, to: GivenTo<'_>, path: &str, problems: &mut Vec<Problem>) {
+        let GivenProperties { given, foreseen } = to.properties;
         match info {
             TypeInfo::Known(known) => {
                 if takes_anything(known) {
@@ -285,14 +308,11 @@ impl ResourceCheck<'_> {
                 }
                 self.warn_of_support(path, known.properties, &given, problems);
                 self.warn_of_truths(path, known.properties, &given, problems);
-                let shape = |properties: &mut Properties| match plugins::find(known.name) {
-                    Some(made) => {
-                        made.plugin.shape(properties);
-                        properties.translate(made.translation, NamesOfObjects::AsGiven);
-                    }
-                    None => properties.translate(&known.translation(), NamesOfObjects::AsGiven),
-                };
-                self.check_against_schema(description, known.properties, given, shape, path, problems);
+                let shape = |properties: &mut Properties| plugins::rules::shape(known, properties);
+                let told = self.check_against_schema(to.description, known.properties, given, shape, path, problems);
+                if let Some(foreseen) = foreseen {
+                    problems.extend(self.check_rules(known, to.name, foreseen, told, path));
+                }
             }
             TypeInfo::Template(nested) => self.check_against_parameters(nested, &given, path, problems),
             TypeInfo::Opaque | TypeInfo::Unknown => {}
@@ -311,7 +331,8 @@ impl ResourceCheck<'_> {
         let path = self.keywords_path(resource, section);
         if !schema.is_empty() {
             let given = given_properties(resource.update_policy(), scope);
-            return self.check_against_schema("", schema, given, |_| {}, &path, problems);
+            self.check_against_schema("", schema, given, |_| {}, &path, problems);
+            return;
         }
         // What cannot be resolved is told already.
         let Ok(Some(name)) = unknown_in_update_policy(resource, scope) else {
@@ -323,7 +344,8 @@ impl ResourceCheck<'_> {
         problems.push(problem.with_help(Some(help)));
     }
 
-    /// Tells one error after the other, each time leaving out the property that it is about.
+    /// Tells one error after the other, each time leaving out the property that it is about. Gives the properties that
+    /// are wrong.
     fn check_against_schema(
         &self,
         description: &str,
@@ -332,7 +354,7 @@ impl ResourceCheck<'_> {
         shape: impl Fn(&mut Properties),
         path: &str,
         problems: &mut Vec<Problem>,
-    ) {
+    ) -> Vec<String> {
         let mut told: Vec<String> = Vec::new();
         for _ in 0..MOST_ERRORS {
             let mut properties = Properties::new(schema, given.clone()).described(description);
@@ -342,12 +364,12 @@ impl ResourceCheck<'_> {
             }
             // Nobody is asked, so nothing is waited for.
             let checked = properties.validate(Depth::Values, &NobodyToAsk).now_or_never();
-            let Some(Err(error)) = checked else { return };
+            let Some(Err(error)) = checked else { break };
             let Some(name) = self.tell_property(schema, &error, path, problems) else {
-                return;
+                break;
             };
             if told.contains(&name) {
-                return;
+                break;
             }
             if schema.iter().any(|property| property.name == name) {
                 given.insert(name.clone(), Given::Unsettled(Value::Null));
@@ -356,6 +378,7 @@ impl ResourceCheck<'_> {
                 given.shift_remove(&name);
             }
         }
+        told
     }
 
     /// Tells what is wrong, and which property of the resource that is about.

@@ -9,10 +9,11 @@ use super::PHYSICAL_NAME_LIMIT;
 use crate::python::number::PyNumber;
 use crate::resource::constraints::Constraint;
 use crate::resource::failure::Failure;
-use crate::resource::instance::{Instance, StackFacts};
+use crate::resource::instance::Instance;
 use crate::resource::literal::Literal;
 use crate::resource::plugin::{Plugin, Progress, ResourceType};
 use crate::resource::properties::{Properties, PropertyError};
+use crate::resource::rules::{Facts, Rule, Violation};
 use crate::resource::schema::Property;
 use crate::resource::state::Action;
 use crate::resource::support::SupportStatus;
@@ -41,6 +42,7 @@ unit of a large scaling group to prevent 'thundering herd' issues.",
     properties: PROPERTIES,
     attributes: &[],
     translation: &[],
+    rules: &[Rule::Code(too_long)],
     physical_name_limit: PHYSICAL_NAME_LIMIT,
     plugin: &DelayPlugin,
 };
@@ -88,20 +90,22 @@ impl Plugin for DelayPlugin {
     async fn gone(&self, instance: &mut Instance, waited: Duration) -> Result<Progress, Failure> {
         progress(instance, Action::Delete, waited)
     }
+}
 
-    fn validate(&self, properties: &Properties, stack: &StackFacts) -> Result<(), Failure> {
-        let longest = Delay::of(properties)?.longest();
-        if longest.as_f64() <= stack.timeout.as_secs_f64() {
-            return Ok(());
-        }
-        // The colon at the end belongs to the text: it is where the oracle would name a place.
-        let name = TYPE.name;
-        let longest = longest.text();
-        Err(Failure::terminal(
-            "StackValidationFailed",
-            format!("{name} maximum delay {longest}s exceeds stack timeout.: "),
-        ))
+/// It has to be over before the time of the stack is.
+fn too_long(facts: &Facts<'_>) -> Option<Violation> {
+    let number = |name| PyNumber::of(facts.get(name).scalar()?);
+    let longest = Delay::from_numbers(number(MIN_WAIT)?, number(MAX_JITTER)?, number(JITTER_MULTIPLIER)?).longest();
+    if longest.as_f64() <= facts.stack?.timeout.as_secs_f64() {
+        return None;
     }
+    // The colon at the end belongs to the text: it is where the oracle would name a place.
+    let message = format!(
+        "{} maximum delay {}s exceeds stack timeout.: ",
+        TYPE.name,
+        longest.text()
+    );
+    Some(Violation::invalid(MIN_WAIT, message))
 }
 
 fn progress(instance: &Instance, action: Action, waited: Duration) -> Result<Progress, Failure> {
@@ -127,14 +131,19 @@ impl Delay {
             let value = properties.get(name)?;
             Ok(PyNumber::of(&value).unwrap_or(PyNumber::Int(0.into())))
         };
-        let jitter = match (number(MAX_JITTER)?, number(JITTER_MULTIPLIER)?) {
+        Ok(Self::from_numbers(
+            number(MIN_WAIT)?,
+            number(MAX_JITTER)?,
+            number(JITTER_MULTIPLIER)?,
+        ))
+    }
+
+    fn from_numbers(least: PyNumber, jitter: PyNumber, multiplier: PyNumber) -> Self {
+        let most_jitter = match (jitter, multiplier) {
             (PyNumber::Int(jitter), PyNumber::Int(multiplier)) => PyNumber::Int(jitter * multiplier),
             (jitter, multiplier) => PyNumber::Float(jitter.as_f64() * multiplier.as_f64()),
         };
-        Ok(Self {
-            least: number(MIN_WAIT)?,
-            most_jitter: jitter,
-        })
+        Self { least, most_jitter }
     }
 
     fn longest(&self) -> PyNumber {
@@ -196,17 +205,14 @@ mod tests {
 
     #[test]
     fn a_delay_beyond_the_stacks_time_is_refused() {
-        let validate = |given| {
-            TYPE.plugin
-                .validate(&testing::properties(&TYPE, given), &testing::stack())
-        };
-        assert!(validate(json!({"min_wait": 3600})).is_ok());
-        let refused = validate(json!({"min_wait": 3600, "max_jitter": 1, "jitter_multiplier": 2})).unwrap_err();
+        let broken = |given| testing::broken_rule(&TYPE, given);
+        assert_eq!(broken(json!({"min_wait": 3600})), None);
+        let refused = broken(json!({"min_wait": 3600, "max_jitter": 1, "jitter_multiplier": 2})).unwrap();
         assert_eq!(
             refused.message,
             "OS::Heat::Delay maximum delay 3602s exceeds stack timeout.: "
         );
-        let refused = validate(json!({"min_wait": 3601})).unwrap_err();
+        let refused = broken(json!({"min_wait": 3601})).unwrap();
         assert_eq!(
             refused.message,
             "OS::Heat::Delay maximum delay 3601.0s exceeds stack timeout.: "

@@ -24,6 +24,7 @@ change to the stubbed resource properties would cause replacement).",
     properties: &[],
     attributes: &[],
     translation: &[],
+    rules: &[],
     physical_name_limit: PHYSICAL_NAME_LIMIT,
     plugin: &NonePlugin,
 };

@@ -8,13 +8,15 @@ use super::password::{CHARACTER_CLASSES, CharacterClass, LETTERS_DIGITS, generat
 use crate::resource::attributes::Attribute;
 use crate::resource::constraints::Constraint;
 use crate::resource::failure::Failure;
-use crate::resource::instance::{Instance, StackFacts};
+use crate::resource::instance::Instance;
 use crate::resource::literal::Literal;
 use crate::resource::plugin::{Plugin, ResourceType};
 use crate::resource::properties::{Properties, PropertyError};
+use crate::resource::rules::{Facts, Rule, Violation};
 use crate::resource::schema::{ITEM, Property};
 use crate::resource::support::SupportStatus;
 use crate::resource::translation::{Source, TranslationRule};
+use crate::template::Foreseen;
 
 pub static TYPE: ResourceType = ResourceType {
     name: "OS::Heat::RandomString",
@@ -34,6 +36,7 @@ will be randomly generated string with specified length (or with length of
     properties: PROPERTIES,
     attributes: ATTRIBUTES,
     translation: TRANSLATION,
+    rules: &[Rule::Code(too_short)],
     physical_name_limit: PHYSICAL_NAME_LIMIT,
     plugin: &RandomStringPlugin,
 };
@@ -147,25 +150,21 @@ impl Plugin for RandomStringPlugin {
             _ => instance.name.clone(),
         }
     }
+}
 
-    fn validate(&self, properties: &Properties, _: &StackFacts) -> Result<(), Failure> {
-        let mut least = 0;
-        for name in [CHARACTER_SEQUENCES, CLASSES] {
-            least += properties
-                .list(name)?
-                .iter()
-                .filter_map(Value::as_object)
-                .map(minimum)
-                .sum::<usize>();
+/// The least numbers of characters have to fit into the length.
+fn too_short(facts: &Facts<'_>) -> Option<Violation> {
+    let number = |value: &Foreseen| value.scalar()?.as_i64();
+    let mut least: i64 = 0;
+    for name in [CHARACTER_SEQUENCES, CLASSES] {
+        for wanted in facts.get(name).items()? {
+            // What is not known is not less than nothing.
+            let minimum = wanted.entries().and_then(|wanted| number(wanted.get("min")?));
+            least = least.saturating_add(minimum.unwrap_or(0));
         }
-        if least > length(properties)? {
-            return Err(Failure::terminal(
-                "StackValidationFailed",
-                "Length property cannot be smaller than combined character class and character sequence minimums",
-            ));
-        }
-        Ok(())
     }
+    let message = "Length property cannot be smaller than combined character class and character sequence minimums";
+    (least > number(facts.get(LENGTH))?).then(|| Violation::invalid(LENGTH, message))
 }
 
 fn length(properties: &Properties) -> Result<usize, PropertyError> {
@@ -249,13 +248,10 @@ mod tests {
 
     #[test]
     fn the_least_numbers_must_fit_into_the_length() {
-        let validate = |given| {
-            TYPE.plugin
-                .validate(&testing::properties(&TYPE, given), &testing::stack())
-        };
+        let broken = |given| testing::broken_rule(&TYPE, given);
         let sequences = json!([{"sequence": "ab", "min": 4}, {"sequence": "!"}]);
-        assert!(validate(json!({"length": 6, "character_sequences": sequences})).is_ok());
-        let refused = validate(json!({"length": 5, "character_sequences": sequences})).unwrap_err();
+        assert_eq!(broken(json!({"length": 6, "character_sequences": sequences})), None);
+        let refused = broken(json!({"length": 5, "character_sequences": sequences})).unwrap();
         assert_eq!(refused.class, "StackValidationFailed");
     }
 }

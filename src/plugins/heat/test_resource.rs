@@ -31,6 +31,7 @@ It has control knobs such as 'update_replace', 'fail', 'wait_secs'.",
     properties: PROPERTIES,
     attributes: ATTRIBUTES,
     translation: &[],
+    rules: &[],
     physical_name_limit: PHYSICAL_NAME_LIMIT,
     plugin: &TestPlugin,
 };

@@ -26,6 +26,7 @@ of other template parameters and/or other resources.",
     properties: PROPERTIES,
     attributes: ATTRIBUTES,
     translation: &[],
+    rules: &[],
     physical_name_limit: PHYSICAL_NAME_LIMIT,
     plugin: &ValuePlugin,
 };

@@ -4,7 +4,7 @@
 
 mod object;
 pub mod project;
-mod role_assignments;
+pub(in crate::plugins) mod role_assignments;
 pub mod user;
 
 const PHYSICAL_NAME_LIMIT: usize = 255;

@@ -31,6 +31,7 @@ project is not specified, then it is added to the default domain.",
     properties: PROPERTIES,
     attributes: ATTRIBUTES,
     translation: TRANSLATION,
+    rules: &[],
     physical_name_limit: PHYSICAL_NAME_LIMIT,
     plugin: &ProjectPlugin,
 };

@@ -8,6 +8,7 @@ use crate::cloud::{CloudError, Entity, ServiceClient, Session, segment};
 use crate::resource::constraints::Constraint;
 use crate::resource::failure::Failure;
 use crate::resource::properties::Properties;
+use crate::resource::rules::{Condition, Refusal, Rule};
 use crate::resource::schema::{ITEM, Property};
 
 pub(super) const ROLES: &str = "roles";
@@ -56,27 +57,16 @@ impl Assignment {
 }
 
 /// Each role is for a project or for a domain.
-pub(super) fn validate(properties: &Properties) -> Result<(), Failure> {
-    for assignment in properties.list(ROLES)? {
-        match (assignment["project"].is_null(), assignment["domain"].is_null()) {
-            (false, false) => {
-                return Err(Failure::terminal(
-                    "ResourcePropertyConflict",
-                    "Cannot define the following properties at the same time: project, domain.",
-                ));
-            }
-            (true, true) => {
-                let role = crate::python::to_text(&assignment["role"]);
-                return Err(Failure::terminal(
-                    "StackValidationFailed",
-                    format!("Either project or domain must be specified for role {role}"),
-                ));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
+pub(in crate::plugins) static RULES: &[Rule] = &[Rule::Each(
+    ROLES,
+    &[
+        Rule::Exclusive(&["project", "domain"]),
+        Rule::Refuse(
+            &[Condition::Missing(&["project", "domain"])],
+            Refusal::Invalid("Either project or domain must be specified for role {role}"),
+        ),
+    ],
+)];
 
 pub(super) async fn grant_all(session: &Session, holder: Holder<'_>, wanted: &Properties) -> Result<(), Failure> {
     let wanted = wanted.list(ROLES)?;

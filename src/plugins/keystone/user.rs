@@ -13,7 +13,7 @@ use crate::cloud::{ServiceClient, segment};
 use crate::resource::attributes::Attribute;
 use crate::resource::constraints::Constraint;
 use crate::resource::failure::Failure;
-use crate::resource::instance::{Instance, StackFacts};
+use crate::resource::instance::Instance;
 use crate::resource::plugin::{Change, Changed, Plugin, Progress, ResourceType};
 use crate::resource::properties::Properties;
 use crate::resource::schema::{ITEM, Property};
@@ -35,6 +35,7 @@ only unique to their domain.",
     properties: PROPERTIES,
     attributes: ATTRIBUTES,
     translation: TRANSLATION,
+    rules: role_assignments::RULES,
     physical_name_limit: PHYSICAL_NAME_LIMIT,
     plugin: &UserPlugin,
 };
@@ -184,10 +185,6 @@ impl Plugin for UserPlugin {
 
     async fn show(&self, instance: &mut Instance) -> Result<Option<Value>, Failure> {
         USER.show(instance).await
-    }
-
-    fn validate(&self, properties: &Properties, _: &StackFacts) -> Result<(), Failure> {
-        role_assignments::validate(properties)
     }
 
     async fn observe(&self, instance: &mut Instance) -> Result<Option<Map<String, Value>>, Failure> {
