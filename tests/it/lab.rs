@@ -182,8 +182,17 @@ impl Lab {
 
     /// Runs Python code with the oracle's modules at hand; the caller looks at the exit status.
     pub fn python(&self, code: &str, arguments: &[&str]) -> Output {
+        self.run_python(&["-c", code], arguments)
+    }
+
+    /// The same of a program in a file, which may use others beside it.
+    pub fn python_file(&self, path: &str, arguments: &[&str]) -> Output {
+        self.run_python(&[path], arguments)
+    }
+
+    fn run_python(&self, program: &[&str], arguments: &[&str]) -> Output {
         let mut python = Command::new(&self.python);
-        python.args(["-W", "ignore", "-c", code]).args(arguments);
+        python.args(["-W", "ignore"]).args(program).args(arguments);
         python
             .output()
             .unwrap_or_else(|error| panic!("{}: {error}", self.python.display()))

@@ -18,9 +18,8 @@ use crate::lab::Lab;
 #[test]
 fn the_language_is_heats() {
     let directory = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/conformance/language");
-    let oracle = std::fs::read_to_string(directory.join("oracle.py")).expect("oracle.py is there");
-    let catalogue = directory.join("probes");
-    let output = Lab::get().python(&oracle, &[catalogue.to_str().expect("a UTF-8 path")]);
+    let [oracle, catalogue] = ["oracle.py", "probes"].map(|name| directory.join(name).display().to_string());
+    let output = Lab::get().python_file(&oracle, &[&catalogue]);
     assert!(
         output.status.success(),
         "oracle.py failed: {}",

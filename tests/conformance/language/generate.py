@@ -350,24 +350,31 @@ def regex(rng):
 INVENTORY = json.loads((pathlib.Path(__file__).resolve().parents[3] / 'src/plugins/inventory.json').read_text())
 
 
-def fitting(rng, schema, depth=3):
+WELL_FORMED = {'ip_addr': '10.0.0.1', 'net_cidr': '10.0.0.0/24', 'ip_or_cidr': '10.0.0.0/24', 'mac_addr': '00:00:00:00:00:01',
+               'dns_name': 'a.example.', 'dns_domain': 'example.', 'rel_dns_name': 'a'}
+
+
+def fitting(rng, schema, depth=3, odd=.12):
     """A value that mostly fits a property."""
-    if rng.random() < .12:
+    if rng.random() < odd:
         return value(rng, 1)
     for constraint in schema.get('constraints', []):
         if 'allowed_values' in constraint and rng.random() < .8:
-            return rng.choice(constraint['allowed_values'])
+            allowed = rng.choice(constraint['allowed_values'])
+            return [allowed] if schema['type'] == 'list' else allowed
+        if constraint.get('custom_constraint') in WELL_FORMED and rng.random() < .8:
+            return WELL_FORMED[constraint['custom_constraint']]
         if 'range' in constraint and rng.random() < .7:
             return rng.choice([bound for bound in constraint['range'].values()]) + rng.choice([0, 0, 1, -1])
     kind = schema['type']
     if kind == 'map':
         if 'keys' not in schema or not depth:
             return {rng.choice(WORDS): scalar(rng)}
-        return {name: fitting(rng, key, depth - 1) for name, key in schema['keys'].items()
+        return {name: fitting(rng, key, depth - 1, odd) for name, key in schema['keys'].items()
                 if rng.random() < (.9 if key.get('required') else .3)}
     if kind == 'list':
         item = schema.get('items')
-        return [fitting(rng, item, depth - 1) if item and depth else scalar(rng) for _ in range(rng.choice((0, 1, 2)))]
+        return [fitting(rng, item, depth - 1, odd) if item and depth else scalar(rng) for _ in range(rng.choice((0, 1, 2)))]
     return {'string': lambda: rng.choice(WORDS), 'integer': lambda: rng.choice([1, 0, -3, '5', 10 ** 12]),
             'number': lambda: rng.choice([1, 2.5, '1.5', '3']), 'boolean': lambda: rng.choice([True, False, 'true', 'False']),
             'any': lambda: value(rng, 1)}[kind]()
@@ -382,7 +389,34 @@ def properties(rng):
     return {'kind': 'properties', 'type': name, 'properties': given}
 
 
+# The types of which the catalogue has probes of this kind.
+RULED = sorted({probe['type'] for probe in json.loads((pathlib.Path(__file__).parent / 'probes/rules.json').read_text())})
+
+
+def referring(rng, value):
+    """The value, or what refers to another resource in its place."""
+    if rng.random() < .07:
+        return rng.choice([{'get_resource': 'other'}, {'get_resource': 'second'}, {'get_attr': ['other', 'output']}])
+    if isinstance(value, list):
+        return [referring(rng, item) for item in value]
+    if isinstance(value, dict):
+        return {key: referring(rng, item) for key, item in value.items()}
+    return value
+
+
+def rules(rng):
+    """A resource that its schema mostly takes; half of them know all their values."""
+    name = rng.choice(RULED)
+    often = rng.choice((.2, .4, .7))
+    given = {key: fitting(rng, shown, odd=0) for key, shown in INVENTORY[name]['properties'].items()
+             if rng.random() < (1 if shown.get('required') else often)}
+    if rng.random() < .5:
+        given = referring(rng, given)
+    return {'kind': 'rules', 'type': name, 'properties': given}
+
+
 FAMILIES = {
+    'rules': rules,
     'properties': properties,
     'texts': yaml_text,
     'snippets': snippet,

@@ -30,6 +30,8 @@ from heat.engine import resources
 from heat.engine import stk_defn
 from heat.engine import template
 
+import rules
+
 logging.disable(logging.WARNING)
 cfg.CONF([], project='heat', default_config_files=[])
 resources.initialise()
@@ -375,6 +377,7 @@ OUTCOMES = {
     'environment': environment_outcome,
     'merge': merge_outcome,
     'immutable': immutable_outcome,
+    'rules': rules.outcome,
 }
 
 

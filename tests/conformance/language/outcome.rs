@@ -1,10 +1,11 @@
 //! What our side makes of a probe. `oracle.py` does the same with Heat's own modules.
 
+use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 
 use futures_util::FutureExt as _;
 use heat_engine::exception::RemoteException;
-use heat_engine::plugins::inventory;
+use heat_engine::plugins::{inventory, rules};
 use heat_engine::python::json::dumps_sorted;
 use heat_engine::python::regex::PythonRegex;
 use heat_engine::python::repr::{repr_tuple, to_text};
@@ -12,13 +13,14 @@ use heat_engine::python::{dumps, repr};
 use heat_engine::resource::constraints::CustomConstraints;
 use heat_engine::resource::formats;
 use heat_engine::resource::properties::{Depth, Given, Properties, PropertyError};
+use heat_engine::resource::rules::Neighbours;
 use heat_engine::template::environment::{merge_environment_files, mergeable_parameters};
 use heat_engine::template::parameters::own_schemata;
 use heat_engine::template::reading::{read_environment, read_map, read_template};
 use heat_engine::template::{
     AttributeFailure, AttributePath, AvailabilityZones, CustomConstraintCheck, DeletionPolicy, Environment, Facade,
-    Files, OutputDefinition, Parameters, RegisteredType, ResolveError, ResourceDefinition, ResourceStates,
-    StackDefinition, StackIdentity, Template, TemplateError, World,
+    Files, Foreseen, OutputDefinition, Parameters, RegisteredType, ResolveError, ResourceDefinition, ResourceStates,
+    Scope, StackDefinition, StackIdentity, Template, TemplateError, World,
 };
 use heat_engine::yaql::Surroundings;
 use serde_json::{Map, Value, json};
@@ -30,6 +32,7 @@ pub fn outcome(probe: &Value) -> Value {
         "text" => text_outcome(probe),
         "refused" => refused_outcome(probe),
         "properties" => Ok(properties_outcome(probe)),
+        "rules" => rules_outcome(probe),
         "merge" => merge_outcome(probe),
         "immutable" => immutable_outcome(probe),
         "python" => Ok(python_outcome(&probe["value"])),
@@ -405,6 +408,105 @@ fn properties_outcome(probe: &Value) -> Value {
         .map(|property| (property.name.to_owned(), told(properties.get(property.name))))
         .collect();
     json!({"validate": told(validated.map(|()| Value::Null)), "values": values})
+}
+
+/// A stack of which only the template is there.
+struct OneStack<'a>(&'a StackDefinition, &'a Scope<'a>);
+
+impl Neighbours for OneStack<'_> {
+    fn has(&self, resource: &str) -> bool {
+        self.0.resource(resource).is_some()
+    }
+
+    fn property(&self, resource: &str, property: &str) -> Foreseen {
+        let found = || {
+            let definition = self.0.resource(resource)?;
+            let known = inventory::types().get(definition.resource_type.as_str())?;
+            let foreseen = match definition.properties()?.foreseen(self.1, &HashSet::new())? {
+                Foreseen::Map(foreseen) => foreseen,
+                _ => return None,
+            };
+            Some(rules::facts(known, resource, foreseen, self).get(property).clone())
+        };
+        found().unwrap_or(Foreseen::Unknown)
+    }
+
+    fn metadata(&self, resource: &str) -> Foreseen {
+        let metadata = self
+            .0
+            .resource(resource)
+            .and_then(ResourceDefinition::metadata_expression);
+        let foreseen = metadata.and_then(|metadata| metadata.foreseen(self.1, &HashSet::new()));
+        foreseen.unwrap_or(Foreseen::Unknown)
+    }
+
+    fn requires(&self, resource: &str, other: &str) -> bool {
+        let definition = self.0.resource(resource).expect("a resource");
+        definition
+            .required_resource_names(self.1)
+            .is_ok_and(|required| required.contains(other))
+    }
+}
+
+/// What refuses a resource beyond its schema. What Heat takes for nothing, because it is not made yet, may be anything: then
+/// it is told only that something is wrong for certain.
+fn rules_outcome(probe: &Value) -> Result<Value, TemplateError> {
+    // As `rules.py` has them.
+    let mut body = json!({
+        "heat_template_version": "2021-04-16",
+        "resources": {
+            "other": {"type": "OS::Heat::TestResource"},
+            "second": {"type": "OS::Heat::TestResource"},
+            "server": {"type": "OS::Nova::Server", "properties": {"flavor": "f", "image": "i"}},
+            "configured": {
+                "type": "OS::Nova::Server",
+                "properties": {"flavor": "f", "user_data_format": "SOFTWARE_CONFIG"},
+            },
+            "r": {"type": probe["type"], "properties": probe["properties"]},
+        },
+    });
+    for part in ["depends_on", "metadata"] {
+        if let Some(value) = probe.get(part) {
+            body["resources"]["r"][part] = value.clone();
+        }
+    }
+    let template = Template::new(body, Environment::default(), Files::default())?;
+    let world = World::still(Surroundings::default());
+    let definition = StackDefinition::new(Arc::new(template), &StackIdentity::default(), &world)?;
+    let nothing = json!({});
+    let states = States(&nothing);
+    let scope = definition.scope(&states);
+    let known = &inventory::types()[probe["type"].as_str().expect("a type")];
+    let properties = definition
+        .resource("r")
+        .and_then(ResourceDefinition::properties)
+        .expect("properties");
+    let Some(Foreseen::Map(foreseen)) = properties.foreseen(&scope, &HashSet::new()) else {
+        return Ok(json!({}));
+    };
+    let given = foreseen.iter().map(|(name, value)| {
+        let given = match value.is_known() {
+            true => Given::Value(value.to_value()),
+            false => Given::Unsettled(value.to_value()),
+        };
+        (name.clone(), given)
+    });
+    let mut checked = Properties::new(known.properties, given.collect());
+    rules::shape(known, &mut checked);
+    let validated = checked.validate(Depth::Values, &AllIsWell).now_or_never();
+    if validated.expect("no waiting").is_err() {
+        return Ok(json!({}));
+    }
+    let stack = OneStack(&definition, &scope);
+    let violations = rules::facts(known, "r", foreseen, &stack).violations(rules::of(known.name));
+    let first = violations
+        .first()
+        .map(|violation| json!([violation.class, violation.message]));
+    Ok(match first {
+        _ if properties.needs_no_cloud() => json!({"refused": first.is_some(), "by": first}),
+        Some(_) => json!({"refused": true}),
+        None => json!({}),
+    })
 }
 
 /// Why each value is refused.
