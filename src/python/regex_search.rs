@@ -3,7 +3,7 @@
 use std::cell::OnceCell;
 
 use super::error::PythonError;
-use super::regex::{Flags, RegexError, SizeLimits, build, in_rust, parsed};
+use super::regex::{Flags, Patience, Program, RegexError, parsed};
 use super::text::control_character;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -16,10 +16,9 @@ pub struct PatternFlags {
 /// A pattern that may match anywhere in a text.
 #[derive(Debug)]
 pub struct SearchRegex {
-    compiled: fancy_regex::Regex,
-    translated: String,
+    program: Program,
     /// The same pattern, not matching the empty text where the search begins.
-    advancing: OnceCell<fancy_regex::Regex>,
+    advancing: OnceCell<Program>,
     group_names: Vec<(String, usize)>,
 }
 
@@ -45,7 +44,7 @@ impl Match {
 }
 
 impl SearchRegex {
-    pub fn compile(pattern: &str, flags: PatternFlags) -> Result<Self, RegexError> {
+    pub fn compile(pattern: &str, flags: PatternFlags, patience: &Patience) -> Result<Self, RegexError> {
         let flags = Flags {
             ignore_case: flags.ignore_case,
             multi_line: flags.multi_line,
@@ -53,23 +52,19 @@ impl SearchRegex {
             ..Flags::default()
         };
         let pattern = parsed(pattern, flags)?;
-        let (compiled, translated) = in_rust(&pattern, |written| Ok((build(&written, SizeLimits::LARGEST)?, written)))?;
         Ok(Self {
-            compiled,
-            translated,
+            program: Program::compile(&pattern, patience, |translated| translated)?,
             advancing: OnceCell::new(),
             group_names: pattern.group_names,
         })
     }
 
     pub fn is_match(&self, text: &str) -> Result<bool, RegexError> {
-        self.compiled
-            .is_match(text)
-            .map_err(|error| RegexError::TooManySteps(Box::new(error)))
+        self.program.run(text.len(), |regex| regex.is_match(text))
     }
 
     pub fn group_count(&self) -> usize {
-        self.compiled.captures_len()
+        self.program.group_count()
     }
 
     pub fn group_named(&self, name: &str) -> Option<usize> {
@@ -82,28 +77,24 @@ impl SearchRegex {
     }
 
     fn find(&self, text: &str, from: usize, must_advance: bool) -> Result<Option<Match>, RegexError> {
-        let regex = if must_advance {
-            self.advancing()?
-        } else {
-            &self.compiled
-        };
-        let captures = regex
-            .captures_from_pos(text, from)
-            .map_err(|error| RegexError::TooManySteps(Box::new(error)))?;
-        Ok(captures.map(|captures| Match {
-            groups: captures
-                .iter()
-                .map(|group| group.map(|group| (group.start(), group.end())))
-                .collect(),
-        }))
+        let program = if must_advance { self.advancing()? } else { &self.program };
+        program.run(text.len() - from, |regex| {
+            let captures = regex.captures_from_pos(text, from)?;
+            Ok(captures.map(|captures| Match {
+                groups: captures
+                    .iter()
+                    .map(|group| group.map(|group| (group.start(), group.end())))
+                    .collect(),
+            }))
+        })
     }
 
-    fn advancing(&self) -> Result<&fancy_regex::Regex, RegexError> {
-        if let Some(regex) = self.advancing.get() {
-            return Ok(regex);
+    fn advancing(&self) -> Result<&Program, RegexError> {
+        if let Some(program) = self.advancing.get() {
+            return Ok(program);
         }
-        let regex = build(&format!("(?:{})(?!\\G)", self.translated), SizeLimits::LARGEST)?;
-        Ok(self.advancing.get_or_init(|| regex))
+        let program = self.program.wrapped(|translated| format!("(?:{translated})(?!\\G)"))?;
+        Ok(self.advancing.get_or_init(|| program))
     }
 }
 
@@ -361,7 +352,7 @@ mod tests {
     use super::*;
 
     fn replaced(pattern: &str, template: &str, text: &str) -> String {
-        let regex = SearchRegex::compile(pattern, PatternFlags::default()).unwrap();
+        let regex = SearchRegex::compile(pattern, PatternFlags::default(), &Patience::default()).unwrap();
         let template = Template::parse(template, &regex).unwrap();
         let (mut output, mut last) = (String::new(), 0);
         let mut matches = Matches::default();
@@ -384,7 +375,7 @@ mod tests {
 
     #[test]
     fn templates_are_checked() {
-        let regex = SearchRegex::compile("(a)", PatternFlags::default()).unwrap();
+        let regex = SearchRegex::compile("(a)", PatternFlags::default(), &Patience::default()).unwrap();
         for (template, message) in [
             ("\\2", "invalid group reference 2 at position 1"),
             ("x\\q", "bad escape \\q at position 1"),

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::literal::Literal;
 use super::schema::PropertyType;
+use crate::python::regex::Patience;
 use crate::template::TemplateError;
 use crate::template::parameters::{self, ConstraintKind, ParameterType};
 
@@ -156,7 +157,7 @@ impl Constraint<'_> {
             Rule::AllowedValues(allowed) => {
                 ConstraintKind::AllowedValues(allowed.iter().map(Literal::to_value).collect())
             }
-            Rule::AllowedPattern(pattern) => ConstraintKind::allowed_pattern(&pattern.into())?,
+            Rule::AllowedPattern(pattern) => ConstraintKind::allowed_pattern(&pattern.into(), &Patience::default())?,
             Rule::Custom(name) => ConstraintKind::Custom(name.to_owned()),
         };
         Ok(parameters::Constraint {

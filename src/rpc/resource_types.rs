@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::call::{Call, Engine};
 use super::error::{NotServed, RequestError};
 use crate::plugins::{self, TYPES};
-use crate::python::regex::PythonRegex;
+use crate::python::regex::{Patience, PythonRegex};
 use crate::python::repr::repr_tuple;
 use crate::python::to_text;
 use crate::resource::plugin::ResourceType;
@@ -21,7 +21,7 @@ pub async fn list_resource_types(engine: &Engine, call: Call) -> Result<Value, R
         None => None,
     };
     let pattern = match arguments.value("type_name").map(to_text) {
-        Some(pattern) => match PythonRegex::compile(&pattern) {
+        Some(pattern) => match PythonRegex::compile(&pattern, &Patience::default()) {
             Ok(pattern) => Some(pattern),
             // What is no pattern matches nothing.
             Err(_) => return Ok(json!([])),

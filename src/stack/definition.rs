@@ -57,7 +57,11 @@ fn given_properties(
 }
 
 fn given(expression: &Expression, references: &dyn References) -> Given {
-    match expression.resolve_or_absent(references) {
+    let resolved = expression.resolve_or_absent(references).and_then(|value| {
+        let kept = value.map(|value| references.allowance().keep(value, 0)).transpose();
+        Ok(kept?)
+    });
+    match resolved {
         Ok(Some(value)) if is_settled(expression, references) => Given::Value(value),
         Ok(Some(value)) => Given::Unsettled(value),
         Ok(None) => Given::Absent,

@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 
 use super::node::{NodeData, attribute_key};
 use crate::python::repr;
-use crate::template::{AttributeFailure, AttributePath, AvailabilityZones, ResourceStates};
+use crate::template::{Allowance, AttributeFailure, AttributePath, AvailabilityZones, ResourceStates};
 
 #[derive(Clone, Debug, Default)]
 pub struct KnownResources {
     by_name: HashMap<String, NodeData>,
     pub(super) zones: Option<AvailabilityZones>,
+    allowance: Allowance,
 }
 
 impl KnownResources {
@@ -45,6 +46,7 @@ impl KnownResources {
 impl FromIterator<NodeData> for KnownResources {
     fn from_iter<I: IntoIterator<Item = NodeData>>(nodes: I) -> Self {
         Self {
+            allowance: Allowance::default(),
             by_name: nodes.into_iter().map(|data| (data.name.clone(), data)).collect(),
             zones: None,
         }
@@ -52,6 +54,10 @@ impl FromIterator<NodeData> for KnownResources {
 }
 
 impl ResourceStates for KnownResources {
+    fn allowance(&self) -> Allowance {
+        self.allowance.clone()
+    }
+
     fn availability_zones(&self) -> Option<&AvailabilityZones> {
         self.zones.as_ref()
     }

@@ -28,7 +28,7 @@ use crate::resource::properties::Names;
 use crate::resource::state::{Action, Status};
 use crate::store::LoadedResource;
 use crate::template::{
-    AttributeFailure, AttributePath, AvailabilityZones, ResolveError, ResourceDefinition, ResourceStates,
+    Allowance, AttributeFailure, AttributePath, AvailabilityZones, ResolveError, ResourceDefinition, ResourceStates,
     StackDefinition, TemplateError,
 };
 
@@ -360,6 +360,10 @@ impl LiveStates {
 }
 
 impl ResourceStates for LiveStates {
+    fn allowance(&self) -> Allowance {
+        self.known.allowance()
+    }
+
     fn availability_zones(&self) -> Option<&AvailabilityZones> {
         self.known.availability_zones()
     }

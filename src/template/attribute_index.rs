@@ -35,7 +35,7 @@ impl AttributeIndex {
     }
 
     fn add_fixed(&mut self, question: &Expression) {
-        for (resource, attribute) in question.attributes(&NothingKnown) {
+        for (resource, attribute) in question.attributes(&NothingKnown::default()) {
             self.fixed.entry(resource).or_default().insert(attribute);
         }
     }

@@ -6,6 +6,7 @@ use std::collections::{HashMap, HashSet};
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::allowance::Allowance;
 use super::document::Template;
 use super::error::{Fault, ResolveError, TemplateError};
 use super::expression::{Context, Expression, ParseScope};
@@ -23,7 +24,12 @@ pub struct Conditions {
 }
 
 impl Conditions {
-    pub(super) fn parse(template: &Template, parameters: &Parameters, world: &World) -> Result<Self, TemplateError> {
+    pub(super) fn parse(
+        template: &Template,
+        parameters: &Parameters,
+        world: &World,
+        allowance: &Allowance,
+    ) -> Result<Self, TemplateError> {
         if !template.version().has_conditions() {
             return Ok(Self::default());
         }
@@ -44,7 +50,7 @@ impl Conditions {
             }
         };
         let undecided = Self::default();
-        let references = ConditionScope::new(&undecided, parameters, template, world, None);
+        let references = ConditionScope::new(&undecided, parameters, template, world, None, allowance);
         let scope = ParseScope {
             version: template.version(),
             context: Context::Condition,
@@ -139,6 +145,7 @@ pub(super) struct ConditionScope<'a> {
     template: &'a Template,
     world: &'a World,
     facade: Option<&'a Facade>,
+    allowance: Allowance,
     decided: RefCell<HashMap<String, Progress>>,
     /// The conditions that are being decided, the outermost first.
     asked: RefCell<Vec<String>>,
@@ -169,6 +176,7 @@ impl<'a> ConditionScope<'a> {
         template: &'a Template,
         world: &'a World,
         facade: Option<&'a Facade>,
+        allowance: &Allowance,
     ) -> Self {
         Self {
             conditions,
@@ -176,6 +184,7 @@ impl<'a> ConditionScope<'a> {
             template,
             world,
             facade,
+            allowance: allowance.clone(),
             decided: RefCell::default(),
             asked: RefCell::default(),
             culprit: RefCell::default(),
@@ -250,6 +259,10 @@ impl References for ConditionScope<'_> {
         };
         self.decided.borrow_mut().insert(name.clone(), progress);
         decided.map_err(|failure| self.fail(failure))
+    }
+
+    fn allowance(&self) -> &Allowance {
+        &self.allowance
     }
 
     fn world(&self) -> Option<&World> {

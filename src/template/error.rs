@@ -49,6 +49,9 @@ pub enum TemplateError {
     NotSupported { feature: String },
     #[error("Request limit exceeded: {message}")]
     RequestLimitExceeded { message: String },
+    /// All functions of a template together cost too much.
+    #[error("Request limit exceeded: {message}")]
+    AllowanceExceeded { message: String },
     /// What Python raises as one of its own exceptions.
     #[error("{message}")]
     Python { class: &'static str, message: String },
@@ -133,7 +136,7 @@ impl RemoteException for TemplateError {
             Self::EntityNotFound { .. } => "EntityNotFound",
             Self::InvalidExternalResourceDependency { .. } => "InvalidExternalResourceDependency",
             Self::NotSupported { .. } => "NotSupported",
-            Self::RequestLimitExceeded { .. } => "RequestLimitExceeded",
+            Self::RequestLimitExceeded { .. } | Self::AllowanceExceeded { .. } => "RequestLimitExceeded",
             Self::Python { class, .. } => class,
             Self::Cloud(fault) => fault.class,
         }

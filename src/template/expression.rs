@@ -5,6 +5,7 @@ use std::cell::Cell;
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value};
 
+use super::allowance::WORK_FOR_ONE;
 use super::error::{Fault, ResolveError, TemplateError};
 use super::functions::{self, Function};
 use super::place::Place;
@@ -387,10 +388,6 @@ fn at_place(error: impl Into<ResolveError>, place: &Place<'_>) -> TemplateError 
     }
 }
 
-/// How much text and how many items one resolution may produce. Functions multiply: a template of a few hundred bytes
-/// can ask for terabytes.
-const WORK_LIMIT: usize = 64 * 1024 * 1024;
-
 /// One resolution: the references and what is left of its budget.
 pub(crate) struct Resolver<'a> {
     pub references: &'a dyn References,
@@ -401,7 +398,7 @@ impl<'a> Resolver<'a> {
     pub fn new(references: &'a dyn References) -> Self {
         Self {
             references,
-            budget: Cell::new(WORK_LIMIT),
+            budget: Cell::new(WORK_FOR_ONE),
         }
     }
 
@@ -409,11 +406,11 @@ impl<'a> Resolver<'a> {
     pub fn spend(&self, work: usize) -> Result<(), Fault> {
         let left = self.budget.get().checked_sub(work).ok_or_else(|| {
             Fault::limit(format!(
-                "the value of a template function is too large (more than {WORK_LIMIT} bytes)"
+                "the value of a template function is too large (more than {WORK_FOR_ONE} bytes)"
             ))
         })?;
         self.budget.set(left);
-        Ok(())
+        self.references.allowance().spend(work)
     }
 
     pub fn resolve(&self, expression: &Expression) -> Result<Value, ResolveError> {
@@ -453,20 +450,5 @@ impl<'a> Resolver<'a> {
             }
         }
         Ok(resolved)
-    }
-}
-
-/// A rough size of a value, in the unit of the budget.
-pub(crate) fn weight(value: &Value) -> usize {
-    match value {
-        Value::String(text) => 8 + text.len(),
-        Value::Array(items) => 8 + items.iter().map(weight).sum::<usize>(),
-        Value::Object(entries) => {
-            8 + entries
-                .iter()
-                .map(|(key, value)| key.len() + weight(value))
-                .sum::<usize>()
-        }
-        _ => 8,
     }
 }

@@ -8,6 +8,7 @@
 //! Everything here is fed by tenants: nesting, sizes and the work of a function are bounded, and each error carries the
 //! text and the exception class that users of Heat know.
 
+mod allowance;
 mod attribute_index;
 mod conditions;
 pub mod environment;
@@ -29,6 +30,7 @@ mod document;
 mod version;
 mod world;
 
+pub use allowance::Allowance;
 pub use conditions::Conditions;
 pub use document::Template;
 pub use environment::{Environment, RegisteredType, ResourceRegistry};

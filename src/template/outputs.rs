@@ -32,7 +32,10 @@ impl OutputDefinition {
     }
 
     pub fn value(&self, references: &dyn References) -> Result<Value, ResolveError> {
-        self.value.resolve(references)
+        // In an answer there are a text of it, one of that in an envelope, and the frame.
+        const TIMES_AS_TEXT: usize = 3;
+        let value = self.value.resolve(references)?;
+        Ok(references.allowance().keep(value, TIMES_AS_TEXT)?)
     }
 
     /// Checks the functions in the value; the path in the error is relative to the output (`value.…`).

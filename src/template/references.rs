@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::allowance::Allowance;
 use super::error::{CloudFault, Fault, ResolveError, TemplateError};
 use super::expression::AttributePath;
 use super::resource_definition::DeletionPolicy;
@@ -24,6 +25,9 @@ pub trait References {
 
     /// Whether a condition holds. Takes what Heat takes for one: a name, a boolean, or null for "always".
     fn condition(&self, name: &Value) -> Result<bool, ResolveError>;
+
+    /// What is left for all that is computed together.
+    fn allowance(&self) -> &Allowance;
 
     /// What expressions in other languages may use; `None` where they are not to be evaluated yet.
     fn world(&self) -> Option<&World> {
@@ -113,6 +117,11 @@ pub trait ResourceStates: Sync {
     fn availability_zones(&self) -> Option<&AvailabilityZones> {
         None
     }
+
+    /// What is left for all that is computed while these states are looked at.
+    fn allowance(&self) -> Allowance {
+        Allowance::default()
+    }
 }
 
 /// The states of a stack that has no resources yet.
@@ -142,15 +151,20 @@ impl ResourceStates for NoResources {
 }
 
 /// A stack's definition together with the states of its resources: what expressions are resolved against.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Scope<'a> {
     definition: &'a StackDefinition,
     states: &'a dyn ResourceStates,
+    allowance: Allowance,
 }
 
 impl<'a> Scope<'a> {
     pub fn new(definition: &'a StackDefinition, states: &'a dyn ResourceStates) -> Self {
-        Self { definition, states }
+        Self {
+            definition,
+            states,
+            allowance: states.allowance(),
+        }
     }
 }
 
@@ -171,7 +185,11 @@ impl References for Scope<'_> {
     }
 
     fn condition(&self, name: &Value) -> Result<bool, ResolveError> {
-        self.definition.condition_scope().condition(name)
+        self.definition.condition_scope(&self.allowance).condition(name)
+    }
+
+    fn allowance(&self) -> &Allowance {
+        &self.allowance
     }
 
     fn world(&self) -> Option<&World> {
@@ -260,7 +278,8 @@ fn zones_not_known() -> ResolveError {
 }
 
 /// Where nothing can be asked: constants are resolved against this.
-pub(super) struct NothingKnown;
+#[derive(Default)]
+pub(super) struct NothingKnown(Allowance);
 
 impl References for NothingKnown {
     fn parameter(&self, _name: &str) -> Result<Option<Value>, ResolveError> {
@@ -269,5 +288,9 @@ impl References for NothingKnown {
 
     fn condition(&self, name: &Value) -> Result<bool, ResolveError> {
         Err(Fault::ValueError(format!("Invalid condition \"{}\"", to_text(name))).into())
+    }
+
+    fn allowance(&self) -> &Allowance {
+        &self.0
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 
+use super::allowance::Allowance;
 use super::attribute_index::AttributeIndex;
 use super::conditions::{ConditionScope, Conditions};
 use super::document::Template;
@@ -52,8 +53,9 @@ impl StackDefinition {
             &environment.parameters,
             &environment.parameter_defaults,
         )?;
-        let conditions = Conditions::parse(&template, &parameters, world)?;
-        let scope = ConditionScope::new(&conditions, &parameters, &template, world, facade.as_ref());
+        let allowance = Allowance::default();
+        let conditions = Conditions::parse(&template, &parameters, world, &allowance)?;
+        let scope = ConditionScope::new(&conditions, &parameters, &template, world, facade.as_ref(), &allowance);
         let resources = parse_resources(&template, &scope)?;
         let outputs = parse_outputs(&template, &scope);
         drop(scope);
@@ -100,13 +102,14 @@ impl StackDefinition {
         &self.conditions
     }
 
-    pub(super) fn condition_scope(&self) -> ConditionScope<'_> {
+    pub(super) fn condition_scope(&self, allowance: &Allowance) -> ConditionScope<'_> {
         ConditionScope::new(
             &self.conditions,
             &self.parameters,
             &self.template,
             &self.world,
             self.facade.as_ref(),
+            allowance,
         )
     }
 

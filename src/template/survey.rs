@@ -7,6 +7,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Map, Value};
 
+use super::allowance::Allowance;
 use super::conditions::{ConditionScope, Conditions, collect_texts, parse_condition};
 use super::document::{Template, unknown_section};
 use super::error::TemplateError;
@@ -17,6 +18,7 @@ use super::references::References;
 use super::resource_definition::parse_resource;
 use super::stack_definition::StackDefinition;
 use super::world::World;
+use crate::python::regex::Patience;
 
 /// What a template says, as far as it makes sense, and what does not.
 pub struct Survey {
@@ -33,6 +35,7 @@ impl Survey {
     pub fn of(template: &Template, identity: &StackIdentity, world: &World) -> Self {
         let mut surveyor = Surveyor {
             world: world.clone(),
+            allowance: Allowance::default(),
             template: template.clone(),
             problems: Vec::new(),
             unasked: Vec::new(),
@@ -80,6 +83,7 @@ impl Survey {
 
 struct Surveyor {
     world: World,
+    allowance: Allowance,
     template: Template,
     problems: Vec<(Vec<String>, TemplateError)>,
     unasked: Vec<(Vec<String>, TemplateError)>,
@@ -163,8 +167,10 @@ impl Surveyor {
     }
 
     fn parameters(&mut self) {
+        let patience = Patience::default();
         self.keep(self.template.keywords().parameters, |template, name, definition| {
-            Ok(ParameterSchema::from_definition(template.version(), name, definition)?.check(name)?)
+            let schema = ParameterSchema::from_definition(template.version(), name, definition, &patience)?;
+            Ok(schema.check(name)?)
         });
     }
 
@@ -185,18 +191,18 @@ impl Surveyor {
             return (Conditions::default(), wrong);
         }
         let section = self.template.keywords().conditions;
-        let world = self.world.clone();
+        let (world, allowance) = (self.world.clone(), self.allowance.clone());
         let undecided = Conditions::default();
         self.keep(section, |template, name, definition| {
             let scope = ParseScope {
                 version: template.version(),
                 context: Context::Condition,
-                references: &ConditionScope::new(&undecided, parameters, template, &world, None),
+                references: &ConditionScope::new(&undecided, parameters, template, &world, None, &allowance),
             };
             parse_condition(name, definition, &scope)?;
             Ok(())
         });
-        let conditions = match Conditions::parse(&self.template, parameters, &world) {
+        let conditions = match Conditions::parse(&self.template, parameters, &world, &allowance) {
             Ok(conditions) => conditions,
             Err(error) => {
                 self.problems.push((vec![section.to_owned()], error));
@@ -204,10 +210,10 @@ impl Surveyor {
             }
         };
         self.keep(section, |template, name, _| {
-            let scope = ConditionScope::new(&conditions, parameters, template, &world, None);
+            let scope = ConditionScope::new(&conditions, parameters, template, &world, None, &allowance);
             Ok(conditions.validate_one(name, &scope)?)
         });
-        let scope = ConditionScope::new(&conditions, parameters, &self.template, &world, None);
+        let scope = ConditionScope::new(&conditions, parameters, &self.template, &world, None, &allowance);
         for name in conditions.inner_first() {
             let Err(error) = scope.condition(&Value::from(name)) else {
                 continue;
@@ -224,10 +230,10 @@ impl Surveyor {
     }
 
     fn resources_and_outputs(&mut self, parameters: &Parameters, conditions: &Conditions, wrong: WrongConditions) {
-        let world = self.world.clone();
+        let (world, allowance) = (self.world.clone(), self.allowance.clone());
         let keywords = self.template.keywords();
         let template = self.template.clone();
-        let references = ConditionScope::new(conditions, parameters, &template, &world, None);
+        let references = ConditionScope::new(conditions, parameters, &template, &world, None, &allowance);
         let scope = ParseScope {
             version: template.version(),
             context: Context::Body,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::yaql::{Error, Limits, Statement, Surroundings};
+use crate::yaql::{Allowance, Error, Limits, Statement, Surroundings};
 
 #[derive(Clone)]
 pub struct World {
@@ -26,8 +26,8 @@ impl World {
         Self::new(Limits::default(), move || surroundings)
     }
 
-    pub(super) fn evaluate(&self, statement: &Statement, data: &Value) -> Result<Value, Error> {
-        let value = statement.evaluate(data, self.limits, (self.surroundings)())?;
+    pub(super) fn evaluate(&self, statement: &Statement, data: &Value, allowance: &Allowance) -> Result<Value, Error> {
+        let value = statement.evaluate(data, self.limits, (self.surroundings)(), allowance)?;
         Ok(value.to_json())
     }
 }

@@ -3,6 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use chrono::NaiveDateTime;
 
@@ -12,6 +14,7 @@ use super::library::ordering::Ordered;
 use super::library::regex::{Pattern, PatternFlags};
 use super::value::Value;
 use crate::python::PythonError;
+use crate::python::regex::Patience;
 
 /// `[yaql]` of heat.conf. What is not positive is no limit (of the iterators: what is negative).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +47,7 @@ pub struct Surroundings {
 
 /// The oracle needs some minutes for so many steps.
 const MOST_STEPS: u64 = 3_000_000;
+const STEPS_TOGETHER: u64 = 10 * MOST_STEPS;
 /// Python ends after a thousand frames, of which each call takes six at least.
 const MOST_CALLS: u32 = 200;
 const MOST_ITERATORS: u32 = 1000;
@@ -53,9 +57,27 @@ const MOST_STACK: usize = 1024 * 1024;
 /// A bound for single values where the operator has set none.
 const LARGEST_VALUE: usize = 64 * 1024 * 1024;
 
+/// What the expressions of one template may cost together, however many there are. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Allowance {
+    steps: Arc<AtomicU64>,
+    pub patience: Patience,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self {
+            steps: Arc::new(AtomicU64::new(STEPS_TOGETHER)),
+            patience: Patience::default(),
+        }
+    }
+}
+
 pub struct Engine {
     pub limits: Limits,
+    pub allowance: Allowance,
     pub surroundings: Surroundings,
+    steps_left_to_all: u64,
     steps: Cell<u64>,
     calls: Cell<u32>,
     iterators: Cell<u32>,
@@ -68,9 +90,11 @@ pub struct Engine {
 }
 
 impl Engine {
-    pub fn new(limits: Limits, surroundings: Surroundings) -> Self {
+    pub fn new(limits: Limits, surroundings: Surroundings, allowance: &Allowance) -> Self {
         Self {
             limits,
+            steps_left_to_all: allowance.steps.load(Relaxed),
+            allowance: allowance.clone(),
             surroundings,
             steps: Cell::new(0),
             calls: Cell::new(0),
@@ -89,6 +113,9 @@ impl Engine {
         self.steps.set(spent);
         if spent > MOST_STEPS {
             return Err(Error::TooManySteps(MOST_STEPS));
+        }
+        if spent > self.steps_left_to_all {
+            return Err(Error::TooManyStepsTogether(STEPS_TOGETHER));
         }
         Ok(())
     }
@@ -169,7 +196,7 @@ impl Engine {
         }
         const STEPS_TO_COMPILE: u64 = 1000;
         self.spend(STEPS_TO_COMPILE)?;
-        let pattern = Rc::new(Pattern::compile(source, flags)?);
+        let pattern = Rc::new(Pattern::compile(source, flags, &self.allowance.patience)?);
         let mut patterns = self.patterns.borrow_mut();
         if patterns.len() >= MOST_PATTERNS {
             patterns.clear();
@@ -191,6 +218,8 @@ impl Engine {
 
 impl Drop for Engine {
     fn drop(&mut self) {
+        let left = self.steps_left_to_all.saturating_sub(self.steps.get());
+        self.allowance.steps.fetch_min(left, Relaxed);
         for context in self.defining.take() {
             context.forget_definitions();
         }

@@ -38,6 +38,8 @@ pub enum Error {
     /// Where the oracle would not come to an end in any useful time.
     #[error("Expression takes more than {0} steps")]
     TooManySteps(u64),
+    #[error("The expressions of the template take more than {0} steps together")]
+    TooManyStepsTogether(u64),
     /// What Python itself raises.
     #[error(transparent)]
     Python(#[from] PythonError),
@@ -59,7 +61,7 @@ impl Error {
             Self::MappingTranslation => "MappingTranslationException",
             Self::CollectionTooLarge(_) => "CollectionTooLargeException",
             Self::MemoryQuotaExceeded => "MemoryQuotaExceededException",
-            Self::TooManySteps(_) => "YaqlException",
+            Self::TooManySteps(_) | Self::TooManyStepsTogether(_) => "YaqlException",
             Self::Python(error) => error.class,
         }
     }

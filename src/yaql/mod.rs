@@ -29,7 +29,7 @@ mod value;
 
 use std::rc::Rc;
 
-pub use engine::{Limits, Surroundings};
+pub use engine::{Allowance, Limits, Surroundings};
 pub use error::Error;
 pub use value::Value;
 
@@ -57,8 +57,9 @@ impl Statement {
         data: &serde_json::Value,
         limits: Limits,
         surroundings: Surroundings,
+        allowance: &Allowance,
     ) -> Result<Value, Error> {
-        let engine = Engine::new(limits, surroundings);
+        let engine = Engine::new(limits, surroundings, allowance);
         let context = Context::root();
         let data = Value::from_json(data);
         engine.check_nesting(&data)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use heat_engine::plugins::{inventory, rules};
 use heat_engine::python::json_reader::loads;
-use heat_engine::python::regex::PythonRegex;
+use heat_engine::python::regex::{Patience, PythonRegex};
 use heat_engine::resource::constraints::CustomConstraints;
 use heat_engine::resource::properties::{Depth, Given, Properties};
 use heat_engine::resource::rules::Facts;
@@ -17,7 +17,7 @@ use heat_engine::template::reading::{Places, read_environment, read_map};
 use heat_engine::template::{
     Environment, Files, NoResources, RegisteredType, StackDefinition, StackIdentity, Survey, Template, World,
 };
-use heat_engine::yaql::{Limits, Statement, Surroundings};
+use heat_engine::yaql::{Allowance, Limits, Statement, Surroundings};
 use indexmap::IndexMap;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -369,7 +369,7 @@ fn damaged_expressions_are_evaluated_or_refused() {
             ..Surroundings::default()
         };
         if let Ok(statement) = Statement::parse(&expression) {
-            let _ = statement.evaluate(data, Limits::default(), surroundings);
+            let _ = statement.evaluate(data, Limits::default(), surroundings, &Allowance::default());
         }
     });
 }
@@ -384,7 +384,7 @@ fn patterns_end() {
         let pattern: String = (0..random.random_range(0..12))
             .map(|_| *pick(random, &pieces))
             .collect();
-        if let Ok(regex) = PythonRegex::compile(&pattern) {
+        if let Ok(regex) = PythonRegex::compile(&pattern, &Patience::default()) {
             let _ = regex.match_reaches_end(&"ab".repeat(random.random_range(0..40)));
         }
     });

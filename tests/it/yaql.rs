@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::DateTime;
 use heat_engine::python::json_reader::loads;
-use heat_engine::yaql::{Limits, Statement, Surroundings, Value, library_listing};
+use heat_engine::yaql::{Allowance, Limits, Statement, Surroundings, Value, library_listing};
 use serde_json::{Value as Json, json};
 
 use crate::lab::Lab;
@@ -191,7 +191,8 @@ fn outcome(case: &Json) -> Json {
     };
     let data = json!({"data": case.get("data")});
     let expression = case["expression"].as_str().expect("an expression");
-    let result = Statement::parse(expression).and_then(|statement| statement.evaluate(&data, limits, surroundings));
+    let result = Statement::parse(expression)
+        .and_then(|statement| statement.evaluate(&data, limits, surroundings, &Allowance::default()));
     match result {
         Ok(value) => json!({"ok": encoded(&value)}),
         Err(error) => json!({"error": [error.class_name(), error.to_string()]}),

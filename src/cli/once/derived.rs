@@ -18,8 +18,8 @@ use crate::stack::services::Services;
 use crate::stack::stored::state_of;
 use crate::store::{LoadedResource, PropertiesData};
 use crate::template::{
-    AttributeFailure, AttributePath, Expression, Facade, References, ResolveError, ResourceDefinition, ResourceStates,
-    Scope, StackDefinition, World,
+    Allowance, AttributeFailure, AttributePath, Expression, Facade, References, ResolveError, ResourceDefinition,
+    ResourceStates, Scope, StackDefinition, World,
 };
 
 /// What one function makes of a secret another may read. Each round goes the other way through the resources, so that it takes
@@ -154,6 +154,10 @@ impl References for Reading<'_> {
         self.scope.condition(name)
     }
 
+    fn allowance(&self) -> &Allowance {
+        self.scope.allowance()
+    }
+
     fn world(&self) -> Option<&World> {
         self.scope.world()
     }
@@ -274,6 +278,10 @@ impl Kept {
 }
 
 impl ResourceStates for Kept {
+    fn allowance(&self) -> Allowance {
+        self.told.allowance()
+    }
+
     fn state(&self, resource: &str) -> Option<(&str, &str)> {
         self.best(resource).state(resource)
     }

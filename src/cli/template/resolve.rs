@@ -6,22 +6,27 @@ use super::check::Checker;
 use super::checked::Checked;
 use super::inputs::Inputs;
 use super::near;
-use super::problem::{self, Problem};
+use super::problem::{self, Problem, Severity};
 use super::{Format, ResolveArguments, SOUND, UNSOUND};
 use crate::python::dumps;
-use crate::template::{Expression, NoResources, References, StackDefinition};
+use crate::template::{Expression, Fault, NoResources, References, StackDefinition};
 
 pub fn run(arguments: &ResolveArguments) -> anyhow::Result<(String, u8)> {
     let inputs = Inputs::read(&arguments.inputs)?;
     let mut checker = Checker::new(&inputs);
     let checked = checker.check_root();
-    let errors: Vec<Problem> = checker.problems.into_iter().filter(Problem::is_error).collect();
-    let errors = problem::in_order(errors);
-    let is_sound = errors.is_empty();
+    let mut errors: Vec<Problem> = checker.problems.into_iter().filter(Problem::is_error).collect();
     if let Some(checked) = &checked {
         ensure_resources_exist(checked, &arguments.resource)?;
     }
-    let resolved = checked.as_ref().map(|checked| resolved(checked, &arguments.resource));
+    let mut refusal = None;
+    let resolved = checked
+        .as_ref()
+        .map(|checked| resolved(checked, &arguments.resource, &mut refusal));
+    let refusal = refusal.map(|fault| Problem::of_file(&inputs.template, Severity::Error, fault.to_string()));
+    errors.extend(refusal);
+    let errors = problem::in_order(errors);
+    let is_sound = errors.is_empty();
     let text = match arguments.inputs.output.format {
         Format::Json => {
             let mut report = resolved.unwrap_or_else(|| json!({}));
@@ -52,8 +57,8 @@ fn ensure_resources_exist(checked: &Checked, wanted: &[String]) -> anyhow::Resul
     }
 }
 
-/// Properties and outputs; calls that need a resource stay as they are.
-fn resolved(checked: &Checked, wanted: &[String]) -> Value {
+/// Properties and outputs; calls that need a resource stay as they are, and so does what is too much for one template.
+fn resolved(checked: &Checked, wanted: &[String], refusal: &mut Option<Fault>) -> Value {
     let Some(definition) = &checked.definition else {
         return json!({});
     };
@@ -69,7 +74,7 @@ fn resolved(checked: &Checked, wanted: &[String]) -> Value {
         ];
         for (part, expression) in parts {
             if let Some(expression) = expression {
-                shown.insert(part.to_owned(), told(expression, &scope));
+                shown.insert(part.to_owned(), told(expression, &scope, refusal));
             }
         }
         let required = resource.required_resource_names(&scope).unwrap_or_default();
@@ -86,7 +91,7 @@ fn resolved(checked: &Checked, wanted: &[String]) -> Value {
     if wanted.is_empty() {
         let outputs = definition.outputs().into_iter().flatten();
         let outputs: Map<String, Value> = outputs
-            .map(|(name, output)| (name.clone(), told(output.expression(), &scope)))
+            .map(|(name, output)| (name.clone(), told(output.expression(), &scope, refusal)))
             .collect();
         report["outputs"] = Value::Object(outputs);
     }
@@ -99,13 +104,25 @@ fn is_switched_off(definition: &StackDefinition, name: &str) -> bool {
 }
 
 /// The value as far as it can be told. Of a map each entry is told for itself, so that an error in one leaves the others.
-fn told(expression: &Expression, scope: &dyn References) -> Value {
+fn told(expression: &Expression, scope: &dyn References, refusal: &mut Option<Fault>) -> Value {
     match expression.as_map() {
         Some(entries) => {
-            let told = entries.iter().map(|(name, value)| (name.clone(), told(value, scope)));
+            let told = entries
+                .iter()
+                .map(|(name, value)| (name.clone(), told(value, scope, refusal)));
             Value::Object(told.collect())
         }
-        // What is wrong is told beside it.
-        None => expression.resolve_partly(scope).unwrap_or_else(|_| expression.render()),
+        None => match expression
+            .resolve_partly(scope)
+            .map(|value| scope.allowance().keep(value, 1))
+        {
+            Ok(Ok(value)) => value,
+            Ok(Err(fault)) => {
+                refusal.get_or_insert(fault);
+                expression.render()
+            }
+            // What is wrong is told beside it.
+            Err(_) => expression.render(),
+        },
     }
 }

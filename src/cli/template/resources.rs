@@ -89,6 +89,11 @@ impl ResourceCheck<'_> {
             problems.push(Problem::at(self.source, severity, path, switched_off(resource)));
             return;
         }
+        // Where there is nothing left, everything else fails, too.
+        let is_together = matches!(error, TemplateError::AllowanceExceeded { .. });
+        if is_together && problems.iter().any(|problem| problem.says(&error.to_string())) {
+            return;
+        }
         let mut problem = self.names.problem(self.source, path, error);
         if let TemplateError::InvalidTemplateAttribute { resource, key } = error {
             problem = problem.with_help(self.attribute_help(resource, key));

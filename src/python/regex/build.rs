@@ -4,11 +4,9 @@ use fancy_regex::RegexBuilder;
 
 use super::error::RegexError;
 
-const MOST_BACKTRACKS: usize = 1_000_000;
-
 /// Of what a pattern is compiled to: parts that run without backtracking, and instructions that join them.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::python) struct SizeLimits {
+pub(super) struct SizeLimits {
     pub instructions: usize,
     /// Of one part, in bytes.
     pub program: usize,
@@ -24,9 +22,13 @@ impl SizeLimits {
     };
 }
 
-pub(in crate::python) fn build(translated: &str, limits: SizeLimits) -> Result<fancy_regex::Regex, RegexError> {
+pub(super) fn build(
+    translated: &str,
+    limits: SizeLimits,
+    most_backtracks: usize,
+) -> Result<fancy_regex::Regex, RegexError> {
     RegexBuilder::new(translated)
-        .backtrack_limit(MOST_BACKTRACKS)
+        .backtrack_limit(most_backtracks)
         .max_prog_size(limits.instructions)
         .delegate_size_limit(limits.program)
         .delegate_dfa_size_limit(limits.states)

@@ -37,46 +37,50 @@ struct Kept {
     weight: u32,
 }
 
-static COMPILED: LazyLock<Cache<String, Kept>> = LazyLock::new(|| {
+static COMPILED: LazyLock<Cache<(String, usize), Kept>> = LazyLock::new(|| {
     Cache::builder()
         .max_capacity(HEAVIEST)
         .weigher(|_, kept: &Kept| kept.weight)
         .build()
 });
 
-/// Compiles a pattern in Rust's dialect, or remembers it.
-pub(super) fn compiled(translated: String) -> Result<Arc<Regex>, RegexError> {
-    if let Some(known) = COMPILED.get(&translated) {
+/// Compiles a pattern in Rust's dialect, or remembers it. Its matches go back as often at most.
+pub(super) fn compiled(translated: &str, most_backtracks: usize) -> Result<Arc<Regex>, RegexError> {
+    let key = (translated.to_owned(), most_backtracks);
+    if let Some(known) = COMPILED.get(&key) {
         return Ok(known.regex);
     }
     for (limits, weight) in SIZES {
-        if let Ok(regex) = build(&translated, limits) {
+        if let Ok(regex) = build(translated, limits, most_backtracks) {
             let regex = Arc::new(regex);
             let kept = Kept {
                 regex: regex.clone(),
                 weight,
             };
-            COMPILED.insert(translated, kept);
+            COMPILED.insert(key, kept);
             return Ok(regex);
         }
     }
-    build(&translated, SizeLimits::LARGEST).map(Arc::new)
+    build(translated, SizeLimits::LARGEST, most_backtracks).map(Arc::new)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Flags, in_rust, parsed};
+    use super::super::writer::{Repetitions, written};
+    use super::super::{Flags, parsed};
     use super::*;
 
+    const FEW: usize = 10;
+
     fn is_kept(pattern: &str) -> bool {
-        COMPILED.contains_key(pattern)
+        COMPILED.contains_key(&(pattern.to_owned(), FEW))
     }
 
     #[test]
     fn what_is_small_is_compiled_once() {
         let pattern = "\\A(?:[a-z]+-what-is-small)";
-        let first = compiled(pattern.to_owned()).expect("it is a pattern");
-        let second = compiled(pattern.to_owned()).expect("it is a pattern");
+        let first = compiled(pattern, FEW).expect("it is a pattern");
+        let second = compiled(pattern, FEW).expect("it is a pattern");
         assert!(Arc::ptr_eq(&first, &second));
     }
 
@@ -85,21 +89,22 @@ mod tests {
         let pattern = "(?=^.{6,255}$)((?=.*\\d)(?=.*[A-Z])(?=.*[a-z])|(?=.*\\d)(?=.*[^A-Za-z0-9])(?=.*[a-z])|\
                        (?=.*[^A-Za-z0-9])(?=.*[A-Z])(?=.*[a-z])|(?=.*\\d)(?=.*[A-Z])(?=.*[^A-Za-z0-9]))^.*";
         let pattern = parsed(pattern, Flags::default()).expect("it is a pattern");
-        let written = in_rust(&pattern, |written| compiled(written.clone()).map(|_| written));
-        assert!(is_kept(&written.expect("it can be compiled")));
+        let written = written(&pattern, Repetitions::Unrolled);
+        assert!(compiled(&written, FEW).is_ok());
+        assert!(is_kept(&written));
     }
 
     #[test]
     fn what_is_large_is_compiled_but_not_kept() {
         let pattern = "\\A(?:\\w{100}-what-is-large)";
-        assert!(compiled(pattern.to_owned()).is_ok());
+        assert!(compiled(pattern, FEW).is_ok());
         assert!(!is_kept(pattern));
     }
 
     #[test]
     fn what_is_none_is_refused_each_time() {
         for _ in 0..2 {
-            assert!(compiled("(".to_owned()).is_err());
+            assert!(compiled("(", FEW).is_err());
         }
         assert!(!is_kept("("));
     }

@@ -5,45 +5,41 @@
 
 mod build;
 mod cache;
+mod cost;
 mod error;
 mod escapes;
 mod parser;
+mod patience;
+mod program;
 mod source;
 mod tree;
 mod writer;
 
-use std::sync::Arc;
-
-pub(super) use build::{SizeLimits, build};
-use cache::compiled;
 pub use error::RegexError;
+pub use patience::Patience;
+pub(super) use program::Program;
 pub use tree::Flags;
 use tree::{Pattern, check};
-use writer::{Repetitions, written};
 
 /// A compiled pattern that matches as `re.match` does: from the start of the text.
 #[derive(Debug, Clone)]
 pub struct PythonRegex {
-    compiled: Arc<fancy_regex::Regex>,
+    program: Program,
 }
 
-/// So many states, of some tens of bytes each, are never within the limits.
-const LARGEST_UNROLLED: u64 = 600_000;
 const LONGEST_PATTERN: usize = 64 * 1024;
 
 impl PythonRegex {
-    pub fn compile(pattern: &str) -> Result<Self, RegexError> {
+    pub fn compile(pattern: &str, patience: &Patience) -> Result<Self, RegexError> {
         let pattern = parsed(pattern, Flags::default())?;
-        let compiled = in_rust(&pattern, |written| compiled(format!("\\A{written}")))?;
-        Ok(Self { compiled })
+        let program = Program::compile(&pattern, patience, |translated| format!("\\A{translated}"))?;
+        Ok(Self { program })
     }
 
     /// Where the match that starts at the beginning of the text ends, in bytes.
     pub fn match_end(&self, text: &str) -> Result<Option<usize>, RegexError> {
-        self.compiled
-            .find(text)
-            .map(|found| found.map(|found| found.end()))
-            .map_err(|error| RegexError::TooManySteps(Box::new(error)))
+        let find = |regex: &fancy_regex::Regex| Ok(regex.find(text)?.map(|found| found.end()));
+        self.program.run(text.len(), find)
     }
 
     /// Whether the match that starts at the beginning reaches the end. (Python's `fullmatch` would try further
@@ -63,29 +59,16 @@ pub(super) fn parsed(pattern: &str, flags: Flags) -> Result<Pattern, RegexError>
     Ok(pattern)
 }
 
-/// Compiles a pattern in Rust's dialect. Repetitions that would take too much memory if each time had its own part of the
-/// program are counted while the pattern is matched.
-pub(super) fn in_rust<T>(
-    pattern: &Pattern,
-    compile: impl Fn(String) -> Result<T, RegexError>,
-) -> Result<T, RegexError> {
-    let counted = || compile(written(pattern, Repetitions::Counted));
-    // To find out takes longer than to match.
-    if pattern.unrolled_size() > LARGEST_UNROLLED {
-        return counted();
-    }
-    match compile(written(pattern, Repetitions::Unrolled)) {
-        Err(RegexError::Compile(_)) => counted(),
-        done => done,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn compile(pattern: &str) -> Result<PythonRegex, RegexError> {
+        PythonRegex::compile(pattern, &Patience::default())
+    }
+
     fn matches(pattern: &str, text: &str) -> bool {
-        PythonRegex::compile(pattern).unwrap().match_reaches_end(text).unwrap()
+        compile(pattern).unwrap().match_reaches_end(text).unwrap()
     }
 
     #[test]
@@ -131,10 +114,10 @@ mod tests {
             "\\", "*a", "[\\q]", "\\x1", "a{3,2}", "(?<n>a)", "(?P<1>a)", "(?P<>a)", "(?Pa)", "\\400", "(?#a", "(?",
             "(?<a",
         ] {
-            assert!(PythonRegex::compile(pattern).is_err(), "{pattern}");
+            assert!(compile(pattern).is_err(), "{pattern}");
         }
-        assert!(PythonRegex::compile(&"(".repeat(100_000)).is_err());
-        assert!(PythonRegex::compile(&format!("{}{}", "(".repeat(500), ")".repeat(500))).is_err());
+        assert!(compile(&"(".repeat(100_000)).is_err());
+        assert!(compile(&format!("{}{}", "(".repeat(500), ")".repeat(500))).is_err());
     }
 
     /// As Python 3.11 tells them.
@@ -170,7 +153,7 @@ mod tests {
             ),
             ("a{4294967295}", "the repetition number is too large"),
         ] {
-            let told = PythonRegex::compile(pattern).map(drop).unwrap_err().to_string();
+            let told = compile(pattern).map(drop).unwrap_err().to_string();
             assert_eq!(told, reason, "{pattern}");
         }
     }
@@ -201,8 +184,36 @@ mod tests {
     }
 
     #[test]
-    fn backtracking_is_bounded() {
-        let regex = PythonRegex::compile("(?=(a+))\\1*(?:a|aa|aaa)*(?!c)b").unwrap();
-        let _ = regex.match_reaches_end(&"a".repeat(2000));
+    fn what_takes_for_ever_is_refused() {
+        let many = "a".repeat(2000);
+        let very_many = "a".repeat(400_000);
+        for (pattern, text) in [
+            ("(?=(a+))\\1*(?:a|aa|aaa)*(?!c)b", &many),
+            ("(a|a?)+$", &format!("{many}b")),
+            ("(?:(?=.*z)a)*", &very_many),
+            ("(?:(?=.*)a)*", &very_many),
+            ("(?:(?:(?>a?){60000}){60000}){60000}$", &String::new()),
+            ("()(?:(?:\\1){60000}){60000}", &String::new()),
+            ("(?:(a)?(?(1)a|){60000}){60000}", &String::new()),
+        ] {
+            let told = compile(pattern).unwrap().match_reaches_end(text);
+            assert!(
+                matches!(told, Err(RegexError::TooManySteps) | Ok(false)),
+                "{pattern}: {told:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn patterns_of_one_template_share_their_patience() {
+        let patience = Patience::default();
+        let regex = || PythonRegex::compile("(?:a|a?)+$", &patience).unwrap();
+        let dear = format!("{}b", "a".repeat(40));
+        let refused = (0..100).filter(|_| regex().match_reaches_end(&dear).is_err()).count();
+        assert_eq!(refused, 100);
+        // Nothing is left for what takes long; of what takes hardly any time there may be much more.
+        for _ in 0..10_000 {
+            assert!(regex().match_reaches_end("aaa").unwrap());
+        }
     }
 }

@@ -96,41 +96,7 @@ pub enum Mode {
     Possessive,
 }
 
-impl Pattern {
-    /// How many states a program has, about, in which each repetition has its own copy of what is repeated.
-    pub fn unrolled_size(&self) -> u64 {
-        size_of_branches(&self.branches)
-    }
-}
-
-fn size_of_branches(branches: &Branches) -> u64 {
-    branches.iter().map(size_of_sequence).fold(0, u64::saturating_add)
-}
-
-fn size_of_sequence(sequence: &Sequence) -> u64 {
-    sequence.iter().map(Node::unrolled_size).fold(0, u64::saturating_add)
-}
-
 impl Node {
-    fn unrolled_size(&self) -> u64 {
-        match self {
-            Self::Literal(_) | Self::Place(_) | Self::BackReference(_) => 1,
-            // All lengths of characters, and all alphabets.
-            Self::Any => 12,
-            Self::Set { items, .. } => items.iter().fold(12, |size, item| match item {
-                SetItem::Class(_) => size + 400,
-                SetItem::Literal(_) | SetItem::Range(..) => size + 1,
-            }),
-            Self::Group { branches, .. } | Self::Look { branches, .. } => size_of_branches(branches),
-            Self::Repeat { item, low, high, .. } => item
-                .unrolled_size()
-                .saturating_mul((*low).max(high.unwrap_or(1)).max(1)),
-            Self::Conditional { yes, no, .. } => {
-                size_of_sequence(yes).saturating_add(no.as_ref().map_or(0, size_of_sequence))
-            }
-        }
-    }
-
     /// Whether it never matches any text but the empty one, however it matches.
     pub fn takes_no_text(&self) -> bool {
         let none = |sequence: &Sequence| sequence.iter().all(Self::takes_no_text);

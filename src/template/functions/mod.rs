@@ -17,8 +17,9 @@ mod yaql;
 
 use serde_json::Value;
 
+use super::allowance::weight;
 use super::error::{Fault, ResolveError, TemplateError};
-use super::expression::{AttributePath, Call, Context, Expression, ParseScope, Resolver, weight};
+use super::expression::{AttributePath, Call, Context, Expression, ParseScope, Resolver};
 use super::place::Place;
 use super::references::References;
 use super::version::TemplateVersion::{self, *};

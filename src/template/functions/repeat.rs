@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use crate::python::value::class_name;
+use crate::template::allowance::weight;
 use crate::template::error::{Fault, ResolveError};
-use crate::template::expression::{Call, Expression, Resolver, weight};
+use crate::template::expression::{Call, Expression, Resolver};
 
 /// What may be walked through, by version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

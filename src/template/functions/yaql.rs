@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::template::error::{Fault, ResolveError};
+use crate::template::error::{Fault, ResolveError, TemplateError};
 use crate::template::expression::{Expression, Resolver};
 use crate::yaql::{Error, Statement};
 
@@ -37,7 +37,8 @@ pub(super) fn resolve(name: &str, arguments: &Expression, resolver: &Resolver<'_
     let data = resolved("data")?.unwrap_or_else(|| Value::Object(Map::new()));
     let data = Value::Object(Map::from_iter([("data".to_owned(), data)]));
     let world = resolver.references.world().ok_or_else(|| not_now(name))?;
-    Ok(world.evaluate(&statement, &data).map_err(raised)?)
+    let allowance = &resolver.references.allowance().yaql;
+    Ok(world.evaluate(&statement, &data, allowance).map_err(raised)?)
 }
 
 fn parse(name: &str, expression: &Value) -> Result<Statement, Fault> {
@@ -53,9 +54,13 @@ fn parse(name: &str, expression: &Value) -> Result<Statement, Fault> {
 }
 
 fn raised(error: Error) -> Fault {
-    Fault::Raised {
-        class: error.class_name(),
-        message: error.to_string(),
+    let message = error.to_string();
+    match error {
+        Error::TooManyStepsTogether(_) => Fault::Template(TemplateError::AllowanceExceeded { message }),
+        error => Fault::Raised {
+            class: error.class_name(),
+            message,
+        },
     }
 }
 

@@ -9,7 +9,7 @@ use super::number_value;
 use super::schema::ParameterType;
 use crate::python::dumps;
 use crate::python::number::PyNumber;
-use crate::python::regex::PythonRegex;
+use crate::python::regex::{Patience, PythonRegex};
 use crate::python::repr::to_text;
 use crate::python::value::{bool_from_text, class_name, contains};
 use crate::template::error::{Fault, TemplateError};
@@ -102,11 +102,11 @@ impl ConstraintKind {
         }
     }
 
-    pub fn allowed_pattern(pattern: &Value) -> Result<Self, TemplateError> {
+    pub fn allowed_pattern(pattern: &Value, patience: &Patience) -> Result<Self, TemplateError> {
         let Value::String(pattern) = pattern else {
             return Err(TemplateError::schema("AllowedPattern must be a string"));
         };
-        let regex = PythonRegex::compile(pattern)
+        let regex = PythonRegex::compile(pattern, patience)
             .map_err(|error| TemplateError::schema(format!("Invalid AllowedPattern \"{pattern}\": {error}")))?;
         Ok(Self::AllowedPattern {
             pattern: pattern.clone(),

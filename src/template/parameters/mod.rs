@@ -16,6 +16,7 @@ use super::error::{Fault, ResolveError, TemplateError};
 use crate::python::dumps;
 use crate::python::json_reader::loads;
 use crate::python::number::{PyNumber, parse_float, parse_int};
+use crate::python::regex::Patience;
 use crate::python::repr::to_text;
 use crate::python::value::{bool_from_text, class_name, equals, is_true};
 
@@ -308,8 +309,9 @@ impl Parameters {
             .map(|(name, schema)| (name.to_owned(), Parameter::new(name, schema, None)))
             .collect();
         let pseudo_count = parameters.len();
+        let patience = Patience::default();
         for (name, definition) in template.definitions(template.keywords().parameters)? {
-            let schema = ParameterSchema::from_definition(template.version(), name, definition)?;
+            let schema = ParameterSchema::from_definition(template.version(), name, definition, &patience)?;
             let user_value = user_values.get(name).cloned();
             parameters.insert(name.clone(), Parameter::new(name, schema, user_value));
         }

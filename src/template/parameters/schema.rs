@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::constraints::{Constraint, ConstraintKind};
 use super::number_value;
+use crate::python::regex::Patience;
 use crate::python::repr::to_text;
 use crate::python::value::class_name;
 use crate::template::error::{Fault, TemplateError};
@@ -78,21 +79,32 @@ const CFN_KEYS: [&str; 12] = [
 ];
 
 impl ParameterSchema {
-    pub fn from_definition(version: TemplateVersion, name: &str, definition: &Value) -> Result<Self, TemplateError> {
+    pub fn from_definition(
+        version: TemplateVersion,
+        name: &str,
+        definition: &Value,
+        patience: &Patience,
+    ) -> Result<Self, TemplateError> {
         let entity = format!("parameter ({name})");
         if !version.is_hot() {
-            return Self::from_cfn(name, checked_map(definition, &CFN_KEYS, &entity)?);
+            return Self::from_cfn(name, checked_map(definition, &CFN_KEYS, &entity)?, patience);
         }
-        Self::from_hot(version, name, checked_map(definition, &schema_keys(version), &entity)?)
+        let definition = checked_map(definition, &schema_keys(version), &entity)?;
+        Self::from_hot(version, name, definition, patience)
     }
 
-    fn from_hot(version: TemplateVersion, name: &str, definition: &Map<String, Value>) -> Result<Self, TemplateError> {
+    fn from_hot(
+        version: TemplateVersion,
+        name: &str,
+        definition: &Map<String, Value>,
+        patience: &Patience,
+    ) -> Result<Self, TemplateError> {
         let written_type = definition.get("type").ok_or_else(|| missing_type(name))?;
         if definition.get("tags").is_some_and(|tags| !tags.is_array()) {
             let message = format!("Tags property should be a list for parameter: {name}");
             return Err(TemplateError::schema(message));
         }
-        let constraints = hot_constraints(version, name, present(definition, "constraints"))?;
+        let constraints = hot_constraints(version, name, present(definition, "constraints"), patience)?;
         Ok(Self {
             parameter_type: parameter_type(written_type, true)?,
             description: present(definition, "description").cloned(),
@@ -106,11 +118,11 @@ impl ParameterSchema {
         })
     }
 
-    fn from_cfn(name: &str, definition: &Map<String, Value>) -> Result<Self, TemplateError> {
+    fn from_cfn(name: &str, definition: &Map<String, Value>, patience: &Patience) -> Result<Self, TemplateError> {
         let written_type = definition.get("Type").ok_or_else(|| missing_type(name))?;
         let no_echo = definition.get("NoEcho").map_or_else(|| "false".to_owned(), to_text);
         Ok(Self {
-            constraints: cfn_constraints(definition)?,
+            constraints: cfn_constraints(definition, patience)?,
             parameter_type: parameter_type(written_type, false)?,
             description: present(definition, "Description").cloned(),
             default: present(definition, "Default").cloned(),
@@ -238,6 +250,7 @@ fn hot_constraints(
     version: TemplateVersion,
     name: &str,
     constraints: Option<&Value>,
+    patience: &Patience,
 ) -> Result<Vec<Constraint>, TemplateError> {
     let constraints = match constraints {
         None => return Ok(Vec::new()),
@@ -253,7 +266,7 @@ fn hot_constraints(
         .map(|constraint| {
             let constraint = checked_map(constraint, &CONSTRAINT_KEYS, "parameter constraints")?;
             Ok(Constraint {
-                kind: hot_constraint(version, constraint)?,
+                kind: hot_constraint(version, constraint, patience)?,
                 description: description(constraint, "description"),
             })
         })
@@ -267,7 +280,11 @@ fn description(definition: &Map<String, Value>, key: &str) -> Option<String> {
         .map(to_text)
 }
 
-fn hot_constraint(version: TemplateVersion, constraint: &Map<String, Value>) -> Result<ConstraintKind, TemplateError> {
+fn hot_constraint(
+    version: TemplateVersion,
+    constraint: &Map<String, Value>,
+    patience: &Patience,
+) -> Result<ConstraintKind, TemplateError> {
     if let Some(modulo) = constraint
         .get("modulo")
         .filter(|_| version >= TemplateVersion::Hot20170224)
@@ -287,7 +304,7 @@ fn hot_constraint(version: TemplateVersion, constraint: &Map<String, Value>) -> 
         return ConstraintKind::allowed_values(allowed);
     }
     if let Some(pattern) = constraint.get("allowed_pattern") {
-        return ConstraintKind::allowed_pattern(pattern);
+        return ConstraintKind::allowed_pattern(pattern, patience);
     }
     match constraint.get("custom_constraint") {
         Some(name) => Ok(ConstraintKind::Custom(to_text(name))),
@@ -295,7 +312,7 @@ fn hot_constraint(version: TemplateVersion, constraint: &Map<String, Value>) -> 
     }
 }
 
-fn cfn_constraints(definition: &Map<String, Value>) -> Result<Vec<Constraint>, TemplateError> {
+fn cfn_constraints(definition: &Map<String, Value>, patience: &Patience) -> Result<Vec<Constraint>, TemplateError> {
     let mut kinds = Vec::new();
     let has_one_of = |first: &str, second: &str| definition.contains_key(first) || definition.contains_key(second);
     if has_one_of("MinValue", "MaxValue") {
@@ -314,7 +331,7 @@ fn cfn_constraints(definition: &Map<String, Value>) -> Result<Vec<Constraint>, T
         kinds.push(ConstraintKind::allowed_values(allowed)?);
     }
     if let Some(pattern) = definition.get("AllowedPattern") {
-        kinds.push(ConstraintKind::allowed_pattern(pattern)?);
+        kinds.push(ConstraintKind::allowed_pattern(pattern, patience)?);
     }
     let description = description(definition, "ConstraintDescription");
     Ok(kinds

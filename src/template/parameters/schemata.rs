@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::ParameterSchema;
+use crate::python::regex::Patience;
 use crate::template::document::Template;
 use crate::template::environment::Environment;
 use crate::template::error::TemplateError;
@@ -35,11 +36,12 @@ pub fn all_schemata(
 
 /// The schemata of the parameters that a template defines.
 pub fn own_schemata(template: &Template) -> Result<IndexMap<String, ParameterSchema>, TemplateError> {
+    let patience = Patience::default();
     template
         .definitions(template.keywords().parameters)?
         .iter()
         .map(|(name, definition)| {
-            let schema = ParameterSchema::from_definition(template.version(), name, definition)?;
+            let schema = ParameterSchema::from_definition(template.version(), name, definition, &patience)?;
             Ok((name.clone(), schema))
         })
         .collect()

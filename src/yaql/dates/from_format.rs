@@ -4,6 +4,7 @@ use super::calendar::{Fields, days_before_year};
 use super::to_format::{DAYS, MONTHS};
 use super::{DateTime, Result, TimeSpan, Zone};
 use crate::python::PythonError;
+use crate::python::regex::Patience;
 use crate::python::regex_search::{Matches, PatternFlags, SearchRegex};
 use crate::python::repr::repr_text;
 use crate::python::text::is_blank;
@@ -37,8 +38,8 @@ fn pattern(directive: char) -> Option<String> {
     Some(fixed.to_owned())
 }
 
-pub fn parse_with_format(text: &str, format: &str) -> Result<DateTime> {
-    let regex = compiled(format)?;
+pub fn parse_with_format(text: &str, format: &str, patience: &Patience) -> Result<DateTime> {
+    let regex = compiled(format, patience)?;
     let found = Matches::default()
         .next(&regex, text)
         .map_err(|error| PythonError::value_error(error.to_string()))?;
@@ -69,7 +70,7 @@ pub fn parse_with_format(text: &str, format: &str) -> Result<DateTime> {
 /// What means something in a regular expression.
 const SPECIAL: &str = "\\.^$*+?(){}[]|";
 
-fn compiled(format: &str) -> Result<SearchRegex> {
+fn compiled(format: &str, patience: &Patience) -> Result<SearchRegex> {
     let bad = |directive: &str| {
         PythonError::value_error(format!(
             "{} is a bad directive in format {}",
@@ -114,7 +115,7 @@ fn compiled(format: &str) -> Result<SearchRegex> {
         ignore_case: true,
         ..PatternFlags::default()
     };
-    SearchRegex::compile(&source, flags).map_err(|error| PythonError::new("error", error.to_string()))
+    SearchRegex::compile(&source, flags, patience).map_err(|error| PythonError::new("error", error.to_string()))
 }
 
 fn compound(letters: &str) -> String {
@@ -317,9 +318,19 @@ mod tests {
             ("-01:30:15.5", "%z", "1900-01-01 00:00:00-01:30:15.500000"),
             ("Thu Jan  1 00:00:00 2015", "%c", "2015-01-01 00:00:00"),
         ] {
-            assert_eq!(parse_with_format(text, format).unwrap().to_string(), expected, "{text}");
+            assert_eq!(
+                parse_with_format(text, format, &Patience::default())
+                    .unwrap()
+                    .to_string(),
+                expected,
+                "{text}"
+            );
         }
-        let complaint = |text, format| parse_with_format(text, format).unwrap_err().to_string();
+        let complaint = |text, format| {
+            parse_with_format(text, format, &Patience::default())
+                .unwrap_err()
+                .to_string()
+        };
         assert_eq!(complaint("2015x", "%Y"), "unconverted data remains: x");
         assert_eq!(complaint("2015", "%Q"), "'Q' is a bad directive in format '%Q'");
         assert_eq!(complaint("29 2", "%d %m"), "day is out of range for month");

@@ -46,7 +46,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
         &[text("string"), text("format").or(Default::Null)],
         |call| {
             let parsed = match call.text_if_any(1) {
-                Some(format) if !format.is_empty() => dates::parse_with_format(call.text(0), format),
+                Some(format) if !format.is_empty() => {
+                    dates::parse_with_format(call.text(0), format, &call.engine.allowance.patience)
+                }
                 _ => dates::parse(call.text(0), &local_now(call)?.start_of_day()),
             };
             moment(parsed.map(DateTime::or_utc))

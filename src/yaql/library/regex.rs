@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use crate::python::PythonError;
-use crate::python::regex::RegexError;
+use crate::python::regex::{Patience, RegexError};
 pub use crate::python::regex_search::PatternFlags;
 use crate::python::regex_search::{Match, Matches, SearchRegex, Template, escaped};
 use crate::python::repr::repr_text;
@@ -72,11 +72,11 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    pub fn compile(source: &str, flags: PatternFlags) -> Result<Self, Error> {
+    pub fn compile(source: &str, flags: PatternFlags, patience: &Patience) -> Result<Self, Error> {
         Ok(Self {
             source: source.to_owned(),
             flags,
-            regex: SearchRegex::compile(source, flags).map_err(regex_error)?,
+            regex: SearchRegex::compile(source, flags, patience).map_err(regex_error)?,
         })
     }
 
@@ -127,14 +127,14 @@ fn pattern(call: &Call<'_>, index: usize) -> Result<Rc<Pattern>, Error> {
 }
 
 /// Searching costs more than other steps.
-fn pay(call: &Call<'_>, text: &str) -> Result<(), Error> {
+fn pay(engine: &Engine, text: &str) -> Result<(), Error> {
     const BYTES_A_STEP: usize = 64;
-    call.engine.spend((text.len() / BYTES_A_STEP) as u64 + 1)
+    engine.spend((text.len() / BYTES_A_STEP) as u64 + 1)
 }
 
 fn is_match(call: &Call<'_>, regexp: usize, string: usize) -> Result<bool, Error> {
     let text = call.text(string);
-    pay(call, text)?;
+    pay(call.engine, text)?;
     pattern(call, regexp)?.regex.is_match(text).map_err(regex_error)
 }
 
@@ -148,7 +148,7 @@ fn does_not_match(call: &Call<'_>) -> Outcome {
 
 fn search(call: &Call<'_>) -> Outcome {
     let (pattern, text) = (pattern(call, 0)?, call.text(1));
-    pay(call, text)?;
+    pay(call.engine, text)?;
     let found = Matches::default().next(&pattern.regex, text).map_err(regex_error)?;
     let Some(found) = found else {
         return Ok(Value::Null);
@@ -168,6 +168,7 @@ fn search_all(call: &Call<'_>) -> Outcome {
     let mut matches = Matches::default();
     let context = call.context.clone();
     call.generator("search_all", 256, move |engine| {
+        pay(engine, &text)?;
         let found = matches.next(&pattern.regex, &text).map_err(regex_error)?;
         let selected = found.map(|found| selected(&pattern, &found, &text, selector.as_ref(), &context, engine));
         selected.transpose()
@@ -252,7 +253,7 @@ fn split(call: &Call<'_>, regexp: usize, string: usize) -> Outcome {
     let mut matches = Matches::default();
     let (mut parts, mut last, mut splits) = (Vec::new(), 0, 0);
     while goes_on(most, splits) {
-        pay(call, text)?;
+        pay(call.engine, text)?;
         let Some(found) = matches.next(&pattern.regex, text).map_err(regex_error)? else {
             break;
         };
@@ -311,7 +312,7 @@ fn substituted(
     let mut matches = Matches::default();
     let (mut output, mut last, mut replacements, mut parts) = (String::new(), 0, 0, 0);
     while goes_on(most, replacements) {
-        pay(call, text)?;
+        pay(call.engine, text)?;
         let Some(found) = matches.next(&pattern.regex, text).map_err(regex_error)? else {
             break;
         };

@@ -12,7 +12,7 @@ use heat_engine::template::{
     AttributeFailure, AttributePath, Environment, Files, NoResources, ResourceStates, StackDefinition, StackIdentity,
     Template, TemplateError, World,
 };
-use heat_engine::yaql::{Limits, Statement, Surroundings};
+use heat_engine::yaql::{Allowance, Limits, Statement, Surroundings};
 use serde_json::{Map, Value, json};
 use tikv_jemallocator::Jemalloc;
 
@@ -101,7 +101,9 @@ impl Evaluation {
 
     fn run(&self) {
         let statement = Statement::parse(&self.expression);
-        let _ = statement.and_then(|statement| statement.evaluate(&self.data, self.limits, Surroundings::default()));
+        let _ = statement.and_then(|statement| {
+            statement.evaluate(&self.data, self.limits, Surroundings::default(), &Allowance::default())
+        });
     }
 }
 

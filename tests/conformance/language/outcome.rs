@@ -7,7 +7,7 @@ use futures_util::FutureExt as _;
 use heat_engine::exception::RemoteException;
 use heat_engine::plugins::{inventory, rules};
 use heat_engine::python::json::dumps_sorted;
-use heat_engine::python::regex::PythonRegex;
+use heat_engine::python::regex::{Patience, PythonRegex};
 use heat_engine::python::repr::{repr_tuple, to_text};
 use heat_engine::python::{dumps, repr};
 use heat_engine::resource::constraints::CustomConstraints;
@@ -522,7 +522,7 @@ fn format_outcome(probe: &Value) -> Value {
 /// Where each match ends, in characters.
 fn regex_outcome(probe: &Value) -> Result<Value, TemplateError> {
     let pattern = probe["pattern"].as_str().unwrap_or_default();
-    let regex = PythonRegex::compile(pattern).map_err(|error| TemplateError::Python {
+    let regex = PythonRegex::compile(pattern, &Patience::default()).map_err(|error| TemplateError::Python {
         class: error.class_name(),
         message: error.to_string(),
     })?;
