@@ -79,3 +79,33 @@ pub(crate) fn weight(value: &Value) -> usize {
     };
     size_of::<Value>() + inside
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_stays_is_paid_together_and_by_how_often_it_is_there() {
+        let allowance = Allowance::default();
+        let large = json!({"x": ["a".repeat(MIB)]});
+        let kept = (0..10)
+            .filter(|_| allowance.clone().keep(large.clone(), 63).is_ok())
+            .count();
+        assert_eq!(kept, 3);
+        assert!(allowance.keep(json!("small"), 63).is_ok());
+    }
+
+    #[test]
+    fn work_is_paid_together() {
+        let allowance = Allowance::default();
+        assert!(allowance.spend(WORK_TOGETHER).is_ok());
+        let refused = allowance.clone().spend(1).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "Request limit exceeded: the values of the template's functions are too large together \
+             (more than 4294967296 bytes)"
+        );
+        assert!(Allowance::default().spend(1).is_ok());
+    }
+}

@@ -89,6 +89,16 @@ pub struct Engine {
     ordered: RefCell<Vec<Weak<Ordered>>>,
 }
 
+impl Allowance {
+    #[cfg(test)]
+    fn of_steps(steps: u64) -> Self {
+        Self {
+            steps: Arc::new(AtomicU64::new(steps)),
+            ..Self::default()
+        }
+    }
+}
+
 impl Engine {
     pub fn new(limits: Limits, surroundings: Surroundings, allowance: &Allowance) -> Self {
         Self {
@@ -262,5 +272,27 @@ impl Stack {
     fn address() -> usize {
         let marker = 0_u8;
         (&raw const marker).addr()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaql::Statement;
+    use serde_json::json;
+
+    #[test]
+    fn expressions_of_one_template_pay_together() {
+        let allowance = Allowance::of_steps(2000);
+        let evaluate = |expression: &str| {
+            let statement = Statement::parse(expression)?;
+            let (limits, surroundings) = (Limits::default(), Surroundings::default());
+            statement.evaluate(&json!({}), limits, surroundings, &allowance.clone())
+        };
+        let told: Vec<_> = (0..20).map(|_| evaluate("range(100).select($ + 1).sum()")).collect();
+        assert!(told[0].is_ok());
+        assert!(matches!(told[19], Err(Error::TooManyStepsTogether(_))));
+        // One that is refused uses up what there was.
+        assert!(evaluate("1").is_err());
     }
 }

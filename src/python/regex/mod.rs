@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn what_takes_for_ever_is_refused() {
-        let many = "a".repeat(2000);
+        let many = "a".repeat(200);
         let very_many = "a".repeat(400_000);
         for (pattern, text) in [
             ("(?=(a+))\\1*(?:a|aa|aaa)*(?!c)b", &many),
