@@ -27,8 +27,9 @@ impl World {
     }
 
     pub(super) fn evaluate(&self, statement: &Statement, data: &Value, allowance: &Allowance) -> Result<Value, Error> {
-        let value = statement.evaluate(data, self.limits, (self.surroundings)(), allowance)?;
-        Ok(value.to_json())
+        statement.evaluate(data, self.limits, (self.surroundings)(), allowance, |value| {
+            value.to_json()
+        })
     }
 }
 

@@ -12,6 +12,7 @@ use super::context::Context;
 use super::error::Error;
 use super::library::ordering::Ordered;
 use super::library::regex::{Pattern, PatternFlags};
+use super::stack::Stack;
 use super::value::Value;
 use crate::python::PythonError;
 use crate::python::regex::Patience;
@@ -53,7 +54,8 @@ const MOST_CALLS: u32 = 200;
 const MOST_ITERATORS: u32 = 1000;
 /// How many values may be inside each other.
 const DEEPEST_VALUE: u32 = 1000;
-const MOST_STACK: usize = 1024 * 1024;
+/// Python takes two frames for each pair of parentheses.
+const MOST_PARENTHESES: u32 = 500;
 /// A bound for single values where the operator has set none.
 const LARGEST_VALUE: usize = 64 * 1024 * 1024;
 
@@ -81,7 +83,8 @@ pub struct Engine {
     steps: Cell<u64>,
     calls: Cell<u32>,
     iterators: Cell<u32>,
-    stack: Stack,
+    stack: Rc<Stack>,
+    parentheses: Cell<u32>,
     random: Cell<u64>,
     patterns: RefCell<HashMap<(String, PatternFlags), Rc<Pattern>>>,
     /// What may refer to itself, to be taken apart at the end.
@@ -100,7 +103,7 @@ impl Allowance {
 }
 
 impl Engine {
-    pub fn new(limits: Limits, surroundings: Surroundings, allowance: &Allowance) -> Self {
+    pub fn new(limits: Limits, surroundings: Surroundings, allowance: &Allowance, stack: Rc<Stack>) -> Self {
         Self {
             limits,
             steps_left_to_all: allowance.steps.load(Relaxed),
@@ -109,7 +112,8 @@ impl Engine {
             steps: Cell::new(0),
             calls: Cell::new(0),
             iterators: Cell::new(0),
-            stack: Stack::from_here(),
+            stack,
+            parentheses: Cell::new(0),
             random: Cell::new(surroundings.seed),
             patterns: RefCell::default(),
             defining: RefCell::default(),
@@ -138,6 +142,11 @@ impl Engine {
     /// Asks an iterator that may ask the next one.
     pub fn enter_iterator(&self) -> Result<Depth<'_>, Error> {
         self.deeper(&self.iterators, MOST_ITERATORS)
+    }
+
+    /// Goes into parentheses.
+    pub fn enter_parentheses(&self) -> Result<Depth<'_>, Error> {
+        self.deeper(&self.parentheses, MOST_PARENTHESES)
     }
 
     fn deeper<'a>(&self, depth: &'a Cell<u32>, most: u32) -> Result<Depth<'a>, Error> {
@@ -249,32 +258,6 @@ impl Drop for Depth<'_> {
     }
 }
 
-/// How much of the stack is used from some place on. Frames differ in size from build to build, so that counting calls
-/// alone would not do.
-#[derive(Debug)]
-pub struct Stack {
-    start: usize,
-}
-
-impl Stack {
-    pub fn from_here() -> Self {
-        Self { start: Self::address() }
-    }
-
-    pub fn check(&self) -> Result<(), Error> {
-        if self.start.abs_diff(Self::address()) > MOST_STACK {
-            return Err(Error::recursion());
-        }
-        Ok(())
-    }
-
-    /// About where the stack is now.
-    fn address() -> usize {
-        let marker = 0_u8;
-        (&raw const marker).addr()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -287,7 +270,7 @@ mod tests {
         let evaluate = |expression: &str| {
             let statement = Statement::parse(expression)?;
             let (limits, surroundings) = (Limits::default(), Surroundings::default());
-            statement.evaluate(&json!({}), limits, surroundings, &allowance.clone())
+            statement.evaluate(&json!({}), limits, surroundings, &allowance.clone(), |_| ())
         };
         let told: Vec<_> = (0..20).map(|_| evaluate("range(100).select($ + 1).sum()")).collect();
         assert!(told[0].is_ok());

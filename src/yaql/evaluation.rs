@@ -27,7 +27,10 @@ pub(super) fn evaluate(
     match &**expression {
         Expression::Constant(value) => Ok(value.clone()),
         Expression::Word(word) => Ok(Value::Text(word.clone())),
-        Expression::Wrapped(inner) => evaluate(engine, inner, context, receiver),
+        Expression::Wrapped(inner) => {
+            let _depth = engine.enter_parentheses()?;
+            evaluate(engine, inner, context, receiver)
+        }
         Expression::Rule { source, destination } => {
             let source = evaluate(engine, source, context, receiver.clone())?;
             let destination = evaluate(engine, destination, context, receiver)?;

@@ -25,6 +25,7 @@ mod library;
 mod output;
 mod parser;
 mod signature;
+mod stack;
 mod value;
 
 use std::rc::Rc;
@@ -37,35 +38,61 @@ use call::Argument;
 use context::Context;
 use engine::Engine;
 use expression::Expression;
+use stack::Stack;
 
 /// An expression that was read.
 #[derive(Debug)]
 pub struct Statement {
-    expression: Rc<Expression>,
+    text: String,
+    /// `None` for one that takes a deeper stack to be read.
+    expression: Option<Rc<Expression>>,
 }
 
 impl Statement {
     pub fn parse(expression: &str) -> Result<Self, Error> {
+        let stack = Stack::ordinary();
+        let parsed = parser::parse(expression, &stack);
+        let expression_read = match stack.is_exhausted() {
+            true => {
+                stack::deep(|stack| parser::parse(expression, &stack).map(drop))?;
+                None
+            }
+            false => Some(parsed?),
+        };
         Ok(Self {
-            expression: parser::parse(expression)?,
+            text: expression.to_owned(),
+            expression: expression_read,
         })
     }
 
-    /// The value for some data, which the expression knows as `$`.
-    pub fn evaluate(
+    /// What is to be told of the value for some data, which the expression knows as `$`.
+    pub fn evaluate<T: Send>(
         &self,
         data: &serde_json::Value,
         limits: Limits,
         surroundings: Surroundings,
         allowance: &Allowance,
-    ) -> Result<Value, Error> {
-        let engine = Engine::new(limits, surroundings, allowance);
-        let context = Context::root();
-        let data = Value::from_json(data);
-        engine.check_nesting(&data)?;
-        context.set("1", data);
-        let argument = Argument::Expression(self.expression.clone());
-        evaluation::call_function(&engine, "#finalize", &context, None, vec![argument], Vec::new())
+        told: impl Fn(&Value) -> T + Sync,
+    ) -> Result<T, Error> {
+        let evaluate = |expression: &Rc<Expression>, stack: Rc<Stack>| {
+            let engine = Engine::new(limits, surroundings, allowance, stack);
+            let context = Context::root();
+            let data = Value::from_json(data);
+            engine.check_nesting(&data)?;
+            context.set("1", data);
+            let argument = Argument::Expression(expression.clone());
+            let value = evaluation::call_function(&engine, "#finalize", &context, None, vec![argument], Vec::new())?;
+            Ok(told(&value))
+        };
+        if let Some(expression) = &self.expression {
+            let stack = Rc::new(Stack::ordinary());
+            let evaluated = evaluate(expression, stack.clone());
+            if !stack.is_exhausted() {
+                return evaluated;
+            }
+        }
+        let text = self.text.as_str();
+        stack::deep(|stack| evaluate(&parser::parse(text, &stack)?, Rc::new(stack)))
     }
 }
 
@@ -76,4 +103,59 @@ pub fn library_listing() -> Vec<String> {
         .collect();
     lines.sort();
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn evaluated(expression: &str) -> Result<serde_json::Value, Error> {
+        let (limits, data) = (
+            Limits {
+                memory: -1,
+                ..Limits::default()
+            },
+            json!({"data": [1]}),
+        );
+        let statement = Statement::parse(expression)?;
+        statement.evaluate(
+            &data,
+            limits,
+            Surroundings::default(),
+            &Allowance::default(),
+            Value::to_json,
+        )
+    }
+
+    /// The depths are those up to which yaql 3.2.0 goes under Heat, in Python 3.11.
+    #[test]
+    fn expressions_are_as_deep_as_the_oracle_takes_them() {
+        let shapes = [
+            ("(", "1", ")", 492),
+            ("- ", "1", "", 139),
+            ("not ", "true", "", 139),
+            ("[", "1", "]", 139),
+            ("{a=>", "1", "}", 108),
+            ("str(", "1", ")", 139),
+            ("1+(", "1", ")", 108),
+            ("(-", "1", ")", 108),
+            ("", "1", "+1", 139),
+            ("", "str(1)", ".trim()", 138),
+            ("[1].select(", "1", ")", 477),
+            ("switch(true => ", "1", ")", 122),
+        ];
+        let on_a_small_stack = std::thread::Builder::new().stack_size(1024 * 1024).spawn(move || {
+            for (before, inside, after, deepest) in shapes {
+                let nested = |depth: usize| format!("{}{inside}{}", before.repeat(depth), after.repeat(depth));
+                if let Err(error) = evaluated(&nested(deepest)) {
+                    panic!("{before}{inside}{after}: {error}");
+                }
+                let error = evaluated(&nested(10_000)).unwrap_err();
+                assert_eq!(error.class_name(), "RecursionError", "{before}{inside}{after}");
+            }
+        });
+        on_a_small_stack.expect("a thread").join().expect("no failure");
+    }
 }

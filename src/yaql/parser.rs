@@ -2,23 +2,23 @@
 
 use std::rc::Rc;
 
-use super::engine::Stack;
 use super::error::Error;
 use super::expression::{DATA, Expression, FunctionCall, INDEX, LIST, MAP};
 use super::lexer::{Lexer, Token};
+use super::stack::Stack;
 use super::value::Value;
 
-/// Brackets and prefixes inside each other. The oracle gives up where evaluating them takes a thousand Python frames.
-const DEEPEST_NESTING: usize = 400;
+/// Brackets, prefixes and operands inside each other. The oracle gives up where evaluating them takes a thousand Python frames.
+const DEEPEST_NESTING: usize = 1000;
 /// The same for chains of operators, whose tree is as deep as they are long.
 const LONGEST_CHAIN: usize = 1000;
 
-pub(super) fn parse(expression: &str) -> Result<Rc<Expression>, Error> {
+pub(super) fn parse(expression: &str, stack: &Stack) -> Result<Rc<Expression>, Error> {
     let mut parser = Parser {
         lexer: Lexer::new(expression),
         lookahead: None,
         nesting: 0,
-        stack: Stack::from_here(),
+        stack,
     };
     parser.advance()?;
     let tree = parser.value(LOOSEST)?;
@@ -52,7 +52,7 @@ struct Parser<'a> {
     lexer: Lexer<'a>,
     lookahead: Option<(Token, usize)>,
     nesting: usize,
-    stack: Stack,
+    stack: &'a Stack,
 }
 
 type Tree = Result<Rc<Expression>, Error>;

@@ -369,7 +369,7 @@ fn damaged_expressions_are_evaluated_or_refused() {
             ..Surroundings::default()
         };
         if let Ok(statement) = Statement::parse(&expression) {
-            let _ = statement.evaluate(data, Limits::default(), surroundings, &Allowance::default());
+            let _ = statement.evaluate(data, Limits::default(), surroundings, &Allowance::default(), |_| ());
         }
     });
 }

@@ -192,9 +192,9 @@ fn outcome(case: &Json) -> Json {
     let data = json!({"data": case.get("data")});
     let expression = case["expression"].as_str().expect("an expression");
     let result = Statement::parse(expression)
-        .and_then(|statement| statement.evaluate(&data, limits, surroundings, &Allowance::default()));
+        .and_then(|statement| statement.evaluate(&data, limits, surroundings, &Allowance::default(), encoded));
     match result {
-        Ok(value) => json!({"ok": encoded(&value)}),
+        Ok(value) => json!({"ok": value}),
         Err(error) => json!({"error": [error.class_name(), error.to_string()]}),
     }
 }

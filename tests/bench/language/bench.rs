@@ -102,7 +102,13 @@ impl Evaluation {
     fn run(&self) {
         let statement = Statement::parse(&self.expression);
         let _ = statement.and_then(|statement| {
-            statement.evaluate(&self.data, self.limits, Surroundings::default(), &Allowance::default())
+            statement.evaluate(
+                &self.data,
+                self.limits,
+                Surroundings::default(),
+                &Allowance::default(),
+                |_| (),
+            )
         });
     }
 }
