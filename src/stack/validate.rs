@@ -132,17 +132,22 @@ async fn validate_resource(
         StackError::Property(error.below(&[section_of_resources(definition), &resource.definition.name]))
     })?;
     if thoroughness == Thoroughness::Full {
-        let facts = Facts::of(
-            resource.name(),
-            &resource.instance.properties,
-            Some(&resource.instance.stack),
-        );
-        let violations = facts.violations(resource.resource_type.rules);
-        if let Some(first) = violations.into_iter().next() {
-            return Err(in_resource(first.into(), resource.name()));
-        }
+        validate_rules(resource)?;
     }
     Ok(())
+}
+
+fn validate_rules(resource: &LiveResource) -> Result<(), StackError> {
+    let rules = resource.resource_type.rules;
+    if rules.is_empty() {
+        return Ok(());
+    }
+    let instance = &resource.instance;
+    let facts = Facts::of(resource.name(), &instance.properties, Some(&instance.stack));
+    match facts.violations(rules).into_iter().next() {
+        Some(first) => Err(in_resource(first.into(), resource.name())),
+        None => Ok(()),
+    }
 }
 
 fn section_of_resources(definition: &StackDefinition) -> &'static str {

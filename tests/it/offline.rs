@@ -149,19 +149,20 @@ fn results_are_there_as_json_too() {
 /// `nested.json` is what Heat 27.0.1 answers, without the directories of files.
 #[test]
 fn nested_parameters_have_the_values_that_resources_give_them() {
-    let arguments = [
-        "validate",
-        "--format",
-        "json",
-        "--show-nested",
-        "-e",
-        "tree/env.yaml",
-        "tree/outer.yaml",
-    ];
-    let (told, code) = template(&arguments);
+    compare_nested("tree/outer.yaml", "tree/env.yaml", "tree/nested.json");
+}
+
+#[test]
+fn groups_show_the_parameters_of_one_member() {
+    compare_nested("tree/groups.yaml", "tree/leaves.yaml", "tree/groups.json");
+}
+
+/// Compares what is shown of nested templates with what Heat answered.
+fn compare_nested(file: &str, environment: &str, answer: &str) {
+    let (told, code) = template(&["validate", "--format", "json", "--show-nested", "-e", environment, file]);
     let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!(code, 0, "{told}");
-    let expected = std::fs::read(directory().join("tree/nested.json")).expect("the answer is there");
+    let expected = std::fs::read(directory().join(answer)).expect("the answer is there");
     let expected: serde_json::Value = serde_json::from_slice(&expected).expect("JSON");
     assert_eq!(told["template"]["NestedParameters"], expected);
 }

@@ -206,6 +206,7 @@ impl<'i> Checker<'i> {
             template,
             definition: survey.definition,
             types,
+            members,
         }
     }
 
@@ -285,20 +286,40 @@ impl<'i> Checker<'i> {
             let Some(resource_type) = written else { continue };
             let path = format!("{}.{name}.{}", keywords.resources, keywords.resource_type);
             let info = self.type_of(source, template, Some(name), resource_type, &path);
-            if let TypeInfo::Known(known) = &info
-                && let Some(group) = Group::of_type(known.name)
-                && let Some(properties) = resource.get(keywords.properties)
-            {
+            if let Some(properties) = resource.get(keywords.properties) {
                 let path = format!("{}.{name}.{}", keywords.resources, keywords.properties);
-                let found = group
-                    .member_types(properties)
-                    .into_iter()
-                    .map(|(place, member)| self.member(source, template, member, &format!("{path}.{place}")));
-                members.insert(name.clone(), found.collect());
+                self.find_members(source, template, &info, properties, path, &mut members);
             }
             types.insert(name.clone(), info);
         }
         (types, members)
+    }
+
+    /// Adds the members of a group, and those of groups among them.
+    fn find_members(
+        &mut self,
+        source: &Source,
+        template: &Template,
+        info: &TypeInfo,
+        properties: &Value,
+        path: String,
+        members: &mut Members,
+    ) {
+        let TypeInfo::Known(known) = info else { return };
+        let key = (path, known.name);
+        let Some(group) = Group::of_type(known.name).filter(|_| !members.contains_key(&key)) else {
+            return;
+        };
+        let mut found = Vec::new();
+        for (place, written) in group.member_types(properties) {
+            let member = self.member(source, template, written, &format!("{}.{place}", key.0));
+            if let Some(properties) = group.properties_of_members(properties) {
+                let path = format!("{}.{}", key.0, group.place());
+                self.find_members(source, template, &member.info, properties, path, members);
+            }
+            found.push(member);
+        }
+        members.insert(key, found);
     }
 
     fn member(&mut self, source: &Source, template: &Template, written: &str, path: &str) -> Member {
@@ -309,7 +330,11 @@ impl<'i> Checker<'i> {
             TypeInfo::Template(_) | TypeInfo::Opaque => Vec::new(),
             TypeInfo::Known(_) | TypeInfo::Unknown => self.problems.split_off(before),
         };
-        Member { info, problems }
+        Member {
+            written: written.to_owned(),
+            info,
+            problems,
+        }
     }
 
     fn type_of(

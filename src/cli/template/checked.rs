@@ -16,6 +16,7 @@ pub struct Checked {
     pub definition: Option<StackDefinition>,
     /// By resource.
     pub types: IndexMap<String, TypeInfo>,
+    pub members: Members,
 }
 
 impl Checked {
@@ -26,14 +27,27 @@ impl Checked {
     }
 }
 
-/// The members of groups, by group.
-pub type Members = IndexMap<String, Vec<Member>>;
+/// The members of groups, by the place of the properties of a group, and its type.
+pub type Members = IndexMap<(String, &'static str), Vec<Member>>;
 
 /// What is known of the type of members of a group.
 pub struct Member {
+    /// The type as it is written.
+    pub written: String,
     pub info: TypeInfo,
     /// What is wrong with the type, unless the group has no members.
     pub problems: Vec<Problem>,
+}
+
+/// Members with their places, of those of one type only the first.
+pub fn one_of_each_type<'m>(members: impl Iterator<Item = (usize, &'m Member)>) -> Vec<(usize, &'m Member)> {
+    let mut found: Vec<(usize, &Member)> = Vec::new();
+    for (place, member) in members {
+        if !found.iter().any(|(_, before)| before.info.is_same(&member.info)) {
+            found.push((place, member));
+        }
+    }
+    found
 }
 
 /// What is known of the type of a resource.
@@ -48,6 +62,16 @@ pub enum TypeInfo {
 }
 
 impl TypeInfo {
+    /// Whether nothing is known of one that is not of the other.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Known(known), Self::Known(other)) => known.name == other.name,
+            (Self::Template(nested), Self::Template(other)) => Arc::ptr_eq(nested, other),
+            (Self::Opaque, Self::Opaque) | (Self::Unknown, Self::Unknown) => true,
+            _ => false,
+        }
+    }
+
     pub fn has_attribute(&self, attribute: &str) -> bool {
         match self {
             Self::Known(known) => known.has_any_attribute || known.attributes.contains(&attribute),

@@ -11,10 +11,12 @@ mod groups;
 mod hints;
 mod inputs;
 mod keys;
+mod members;
 mod misspelt;
 mod names;
 mod near;
 mod nested;
+mod nested_parameters;
 mod parameters;
 #[cfg(test)]
 mod probes;

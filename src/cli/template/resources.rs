@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::checked::{Members, Nested, TypeInfo};
 use super::constraints::{NobodyToAsk, validate_parameter};
-use super::groups::Group;
+use super::groups::Numbering;
 use super::inputs::Inputs;
 use super::names::{Names, quoted};
 use super::near;
@@ -43,10 +43,14 @@ pub struct ResourceCheck<'a> {
 }
 
 /// Who is given what.
-struct GivenTo<'a> {
-    name: &'a str,
-    description: &'a str,
-    properties: GivenProperties,
+pub struct GivenTo<'a> {
+    pub name: &'a str,
+    pub description: &'a str,
+    /// As it stands in the template.
+    pub written: Option<&'a Expression>,
+    pub properties: GivenProperties,
+    /// Of a member: how it and the groups around it are numbered.
+    pub numberings: &'a [Numbering],
 }
 
 /// So many things may be wrong with the properties of one resource before the rest is left for later.
@@ -67,7 +71,7 @@ impl ResourceCheck<'_> {
         problems
     }
 
-    fn keywords_path(&self, resource: &ResourceDefinition, part: &str) -> String {
+    pub fn keywords_path(&self, resource: &ResourceDefinition, part: &str) -> String {
         format!(
             "{}.{}.{part}",
             self.definition.template().keywords().resources,
@@ -180,6 +184,7 @@ impl ResourceCheck<'_> {
             let path = format!("{path}{dot}{inner}");
             self.refuse_resolving(problems, &path, error);
         }
+        problems.extend(self.asked_of_groups(path, expression, scope));
     }
 
     fn refuse_located(&self, problems: &mut Vec<Problem>, path: &str, message: &str) {
@@ -239,64 +244,22 @@ impl ResourceCheck<'_> {
             problems.push(Problem::at(self.source, Severity::Error, path, message));
             return;
         }
-        if let TypeInfo::Known(known) = info {
-            if !takes_anything(known) {
-                self.check_update_policy(resource, known, scope, problems);
-            }
-            if let Some(group) = Group::of_type(known.name) {
-                self.check_members(resource, group, &properties.given, scope, &path, problems);
-            }
+        if let TypeInfo::Known(known) = info
+            && !takes_anything(known)
+        {
+            self.check_update_policy(resource, known, scope, problems);
         }
         let to = GivenTo {
             name: &resource.name,
             description: &resource.description,
+            written: resource.properties(),
             properties,
+            numberings: &[],
         };
-        self.check_given(info, to, &path, problems);
+        self.check_given(info, to, scope, &path, problems);
     }
 
-    /// What the first member of a group is given.
-    fn check_members(
-        &self,
-        resource: &ResourceDefinition,
-        group: &Group,
-        given: &IndexMap<String, Given>,
-        scope: &Scope<'_>,
-        path: &str,
-        problems: &mut Vec<Problem>,
-    ) {
-        for (place, help) in group.unknown_keys(resource.properties()) {
-            let message = "this means nothing here, and does not count";
-            let problem = Problem::at(self.source, Severity::Warning, format!("{path}.{place}"), message);
-            problems.push(problem.with_help(help));
-        }
-        if group.is_empty(given) {
-            return;
-        }
-        if group.lacks_type(resource.properties()) {
-            let path = format!("{path}.{}", group.definition_place());
-            problems.push(Problem::at(self.source, Severity::Error, path, "\"type\" is missing"));
-        }
-        let members = || self.members.get(&resource.name).into_iter().flatten();
-        problems.extend(members().flat_map(|member| member.problems.clone()));
-        let Some(part) = group.given_to_member(resource.properties()) else {
-            return;
-        };
-        let Some(properties) = group.numbered(self.given(part, scope), given) else {
-            return;
-        };
-        let path = format!("{path}.{}", group.place());
-        for member in members() {
-            let to = GivenTo {
-                name: group.first_name(),
-                description: "",
-                properties: properties.clone(),
-            };
-            self.check_given(&member.info, to, &path, problems);
-        }
-    }
-
-    fn given(&self, properties: Option<&Expression>, scope: &Scope<'_>) -> GivenProperties {
+    pub fn given(&self, properties: Option<&Expression>, scope: &Scope<'_>) -> GivenProperties {
         GivenProperties {
             given: given_properties(properties, scope),
             foreseen: self.foreseen(properties, scope),
@@ -304,7 +267,17 @@ impl ResourceCheck<'_> {
     }
 
     /// Whether a type takes what a resource gives it.
-    fn check_given(&self, info: &TypeInfo, to: GivenTo<'_>, path: &str, problems: &mut Vec<Problem>) {
+    pub fn check_given(
+        &self,
+        info: &TypeInfo,
+        to: GivenTo<'_>,
+        scope: &Scope<'_>,
+        path: &str,
+        problems: &mut Vec<Problem>,
+    ) {
+        if let TypeInfo::Known(known) = info {
+            self.check_members(known, &to, scope, path, problems);
+        }
         let GivenProperties { given, foreseen } = to.properties;
         match info {
             TypeInfo::Known(known) => {

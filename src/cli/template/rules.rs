@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 
 use super::checked::TypeInfo;
+use super::near;
 use super::nested::OfflineStates;
 use super::problem::{Problem, Severity};
 use super::resources::ResourceCheck;
@@ -32,7 +33,13 @@ impl ResourceCheck<'_> {
         told: Vec<String>,
         path: &str,
     ) -> Vec<Problem> {
-        foreseen.extend(told.into_iter().map(|name| (name, Foreseen::Unknown)));
+        let names = known.properties.iter().map(|property| property.name);
+        for name in told {
+            // The value of a misspelt property is meant for another.
+            let meant = near::nearest(&name, names.clone()).filter(|_| !names.clone().any(|known| known == name));
+            foreseen.extend(meant.map(|meant| (meant.to_owned(), Foreseen::Unknown)));
+            foreseen.insert(name, Foreseen::Unknown);
+        }
         let facts = rules::facts(known, resource, foreseen, self);
         let violations = facts.violations(rules::of(known.name)).into_iter();
         let problems = violations.map(|violation| {

@@ -1,12 +1,11 @@
 //! `template validate FILE`
 
-use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::check::Checker;
-use super::checked::{Checked, TypeInfo};
+use super::checked::Checked;
 use super::inputs::Inputs;
-use super::nested::{OfflineStates, definition_with, foreseen, given_properties};
+use super::nested_parameters::nested_parameters;
 use super::problem;
 use super::{Format, SOUND, UNSOUND, ValidateArguments};
 use crate::python::dumps;
@@ -45,13 +44,13 @@ fn described(checked: &Checked, show_nested: bool) -> Value {
     let definition = checked.definition.as_ref();
     let mut shown = described_parameters(&checked.template, definition);
     if let (true, Some(definition)) = (show_nested, definition) {
-        add_nested(&mut shown, definition, &checked.types);
+        shown.extend(nested_parameters(checked, definition));
     }
     shown.insert("Environment".to_owned(), checked.template.environment().to_user());
     Value::Object(shown)
 }
 
-fn described_parameters(template: &Template, definition: Option<&StackDefinition>) -> Map<String, Value> {
+pub fn described_parameters(template: &Template, definition: Option<&StackDefinition>) -> Map<String, Value> {
     let parameters = definition.map(|definition| {
         let defined = definition.parameters().defined();
         defined
@@ -66,28 +65,4 @@ fn described_parameters(template: &Template, definition: Option<&StackDefinition
         shown.insert("ParameterGroups".to_owned(), groups.clone());
     }
     shown
-}
-
-/// The parameters of nested templates, with what their resources give them, by resource; those of theirs inside.
-fn add_nested(shown: &mut Map<String, Value>, definition: &StackDefinition, types: &IndexMap<String, TypeInfo>) {
-    let states = OfflineStates(types);
-    let scope = definition.scope(&states);
-    let mut all = Map::new();
-    for resource in definition.resources().values() {
-        let Some(TypeInfo::Template(nested)) = types.get(&resource.name) else {
-            continue;
-        };
-        let Some(inner) = &nested.checked else { continue };
-        let given = foreseen(given_properties(resource.properties(), &scope));
-        let inner_definition = definition_with(&inner.template, given, definition.world());
-        let mut described = Map::from_iter([("Type".to_owned(), Value::from(resource.resource_type.as_str()))]);
-        described.extend(described_parameters(&inner.template, inner_definition.as_ref()));
-        if let Some(inner_definition) = &inner_definition {
-            add_nested(&mut described, inner_definition, &inner.types);
-        }
-        all.insert(resource.name.clone(), Value::Object(described));
-    }
-    if !all.is_empty() {
-        shown.insert("NestedParameters".to_owned(), Value::Object(all));
-    }
 }
