@@ -9,7 +9,7 @@ use super::problem::{Problem, Severity};
 use super::refused::{Search, Step, part, without};
 use super::registry;
 use super::source::Source;
-use super::strategies::{self, STRATEGIES};
+use super::strategies;
 use crate::python::dumps;
 use crate::template::environment::{
     MergeableParameters, SECTIONS, check_section_names, merge_environment_files, mergeable_parameters,
@@ -63,13 +63,16 @@ pub fn merged(
             }
         };
         strategies::check(source, &mut sections, &merging.parameters, problems);
-        let strategies = sections.get(STRATEGIES).cloned();
+        let all = sections.clone();
         let refusal = |part: &Value| {
-            let mut sections = part.as_object().cloned().unwrap_or_default();
-            if let Some(strategies) = &strategies {
-                sections.entry(STRATEGIES).or_insert_with(|| strategies.clone());
-            }
-            merging.refusal(&files, source, sections)
+            let sections = part.as_object().cloned().unwrap_or_default();
+            let before: Vec<_> = files
+                .iter()
+                .map(|(name, file)| (name.clone(), related(file, &sections)))
+                .collect();
+            let own_strategies = strategies::related(&all, &names_of_parameters(&sections));
+            let with_strategies = own_strategies.into_iter().chain(sections).collect();
+            merging.refusal(&before, source, with_strategies)
         };
         let sections = tell_refused(source, sections, &refusal, &mut lost, problems);
         // What is wrong only with several parts together is found by adding one after the other.
@@ -86,6 +89,46 @@ pub fn merged(
     }
     // All that it is made of has been tried.
     (merging.merge(&files).unwrap_or_default(), lost)
+}
+
+const OF_PARAMETERS: [&str; 2] = ["parameters", "parameter_defaults"];
+
+/// What of a file has to do with some part of another: what both name, each parameter wherever it is named.
+fn related(file: &Map<String, Value>, part: &Map<String, Value>) -> Map<String, Value> {
+    let parameters = names_of_parameters(part);
+    let of_parameters = OF_PARAMETERS.into_iter().map(|section| (section, parameters.clone()));
+    let others = part
+        .iter()
+        .filter(|(section, _)| !OF_PARAMETERS.contains(&section.as_str()));
+    let others = others.map(|(section, value)| {
+        (
+            section.as_str(),
+            value.as_object().into_iter().flat_map(Map::keys).collect(),
+        )
+    });
+    let named = of_parameters
+        .chain(others)
+        .filter_map(|(section, names): (&str, Vec<&String>)| {
+            let value = match file.get(section)? {
+                Value::Object(entries) => {
+                    let named = names.into_iter().filter_map(|name| entries.get_key_value(name));
+                    Value::Object(named.map(|(name, value)| (name.clone(), value.clone())).collect())
+                }
+                other => other.clone(),
+            };
+            Some((section.to_owned(), value))
+        });
+    strategies::related(file, &parameters)
+        .into_iter()
+        .chain(named)
+        .collect()
+}
+
+fn names_of_parameters(sections: &Map<String, Value>) -> Vec<&String> {
+    let sections = OF_PARAMETERS
+        .iter()
+        .filter_map(|section| sections.get(*section)?.as_object());
+    sections.flat_map(Map::keys).collect()
 }
 
 struct Merging<'g> {
@@ -209,5 +252,84 @@ fn complete_names(entries: &mut Map<String, Value>, source: &Source, path: &str,
             Value::Object(inner) => complete_names(inner, source, &path, problems),
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn merged_from(texts: &[&str], template: Value) -> (Environment, Lost, Vec<String>) {
+        let template = Template::new(template, Environment::default(), Files::default()).unwrap();
+        let sources = texts.iter().enumerate();
+        let sources: Vec<Source> = sources
+            .map(|(number, text)| Source::of(format!("{number}.env"), PathBuf::new(), (*text).to_owned()))
+            .collect();
+        let mut problems = Vec::new();
+        let (environment, lost) = merged(&sources, &Map::new(), Some(&template), &mut problems);
+        let told = crate::cli::template::problem::to_json(&problems);
+        let told = told.as_array().into_iter().flatten();
+        let told = told.map(|problem| format!("{} {}", problem["file"], problem["path"]).replace('"', ""));
+        (environment, lost, told.collect())
+    }
+
+    #[test]
+    fn what_is_good_of_each_file_counts() {
+        let json_parameter = json!({"type": "json", "default": {}});
+        let template = json!({
+            "heat_template_version": "2018-08-31",
+            "parameters": {"a": json_parameter, "b": json_parameter, "c": json_parameter},
+        });
+        let (environment, lost, told) = merged_from(
+            &[
+                "parameters: {a: {x: 1}, b: {x: 1}}\nresource_registry: {My::A: OS::Heat::None, My::B: 5}\n",
+                "parameter_merge_strategies: {a: merge, b: deep_merge, c: merge}\nparameter_defaults: {a: {y: 2}}\n\
+                 parameters: {b: {y: 2}, c: {y: 2}}\nparamters: {a: 1}\n",
+                "parameters: [",
+                "parameters: {b: {z: 3}, c: {z: 3}}\n",
+            ],
+            template,
+        );
+        assert_eq!(
+            told,
+            [
+                "0.env resource_registry.My::B",
+                "1.env paramters",
+                "1.env parameters.b",
+                "1.env parameter_defaults.a",
+                "2.env "
+            ]
+        );
+        assert_eq!(
+            Value::Object(environment.parameters),
+            json!({"a": {"x": 1}, "b": {"z": 3}, "c": {"y": 2, "z": 3}})
+        );
+        assert_eq!(environment.registry.type_names(), ["My::A"]);
+        assert!(lost.may_hold(&["anything"]), "of a file that cannot be read");
+    }
+
+    #[test]
+    fn what_is_lost_may_hold_what_is_below_it() {
+        let lost = Lost(vec![vec!["parameters".to_owned(), "a".to_owned()]]);
+        assert!(lost.may_hold(&["parameters", "a"]) && lost.may_hold(&["parameters", "a", "b"]));
+        assert!(!lost.may_hold(&["parameters", "b"]) && !lost.may_hold(&["parameters"]));
+    }
+
+    #[test]
+    fn thousands_of_conflicts_take_no_square_of_their_number() {
+        let names = || (0..1000).map(|number| format!("p{number}"));
+        let parameters: Map<String, Value> = names().map(|name| (name, json!({"type": "json"}))).collect();
+        let entries = |value: &str| names().map(|name| format!("  {name}: {value}\n")).collect::<String>();
+        let values = format!("parameters:\n{}", entries("{a: 1}"));
+        let conflicting = format!("{values}parameter_merge_strategies:\n{}", entries("deep_merge"));
+        let begun = std::time::Instant::now();
+        let template = json!({"heat_template_version": "2018-08-31", "parameters": parameters});
+        let (_, _, told) = merged_from(&[&values, &conflicting], template);
+        assert_eq!(told.len(), 1000);
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20));
     }
 }

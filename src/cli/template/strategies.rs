@@ -57,3 +57,17 @@ pub fn check(
         }
     }
 }
+
+/// The section with what it says of some parameters.
+pub fn related(sections: &Map<String, Value>, parameters: &[&String]) -> Option<(String, Value)> {
+    let Value::Object(strategies) = sections.get(STRATEGIES)? else {
+        return None;
+    };
+    let default = strategies.get_key_value("default");
+    let named = parameters.iter().filter_map(|name| strategies.get_key_value(*name));
+    let related = default.into_iter().chain(named);
+    let related = related
+        .map(|(name, strategy)| (name.clone(), strategy.clone()))
+        .collect();
+    Some((STRATEGIES.to_owned(), Value::Object(related)))
+}
