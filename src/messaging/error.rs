@@ -24,6 +24,8 @@ pub enum PublishError {
     TimedOut { routing_key: String, waited: Duration },
     #[error("the bus is closed")]
     Closed,
+    #[error("the broker takes no message of {bytes} bytes")]
+    TooLarge { bytes: usize },
     #[error("a name of more than 255 bytes does not fit into a frame")]
     NameTooLong,
 }

@@ -66,6 +66,16 @@ impl Fault {
         Self::new("builtins", "RuntimeError", message).with_message_as_argument()
     }
 
+    pub(super) fn too_large_an_answer(bytes: usize) -> Self {
+        let message = format!("the answer is larger than the message broker takes ({bytes} bytes)");
+        let keyword_arguments = Map::from_iter([("message".to_owned(), message.as_str().into())]);
+        Self::heat(
+            "RequestLimitExceeded",
+            format!("Request limit exceeded: {message}"),
+            keyword_arguments,
+        )
+    }
+
     pub(super) fn no_such_method(method: &str) -> Self {
         let message = format!("Endpoint does not support RPC method {method}");
         Self::new(RPC_DISPATCHER, "NoSuchMethod", message).with_message_as_argument()

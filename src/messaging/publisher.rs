@@ -16,7 +16,9 @@ use tokio::time::Instant;
 
 use super::compression::Compression;
 use super::connection::{Link, Live};
-use super::declare::{self, DeclareError, QueueState, declare_exchange, declare_queue, short};
+use super::declare::{
+    self, DeclareError, PRECONDITION_FAILED, QueueState, declare_exchange, declare_queue, reply_code, short,
+};
 use super::error::PublishError;
 use super::measure;
 use super::topology::{ExchangeDeclaration, QueueDeclaration};
@@ -129,6 +131,11 @@ impl From<lapin::Error> for Failure {
     fn from(error: lapin::Error) -> Self {
         Self::Transient(error.into())
     }
+}
+
+/// What the broker says of a message that is larger than its `max_message_size`. The code alone says too little.
+fn is_about_size(error: &lapin::Error) -> bool {
+    reply_code(error) == Some(PRECONDITION_FAILED) && error.to_string().contains("larger than configured max size")
 }
 
 impl From<DeclareError> for Failure {
@@ -250,11 +257,18 @@ impl Publisher {
         let confirmation = lane
             .channel
             .basic_publish(exchange, routing_key, options, &frame.body, properties);
-        let confirmation = confirmation.await?;
+        let too_large = |error| match is_about_size(&error) {
+            true => Failure::Hopeless(PublishError::TooLarge {
+                bytes: frame.body.len(),
+            }),
+            false => error.into(),
+        };
+        let confirmation = confirmation.await.map_err(too_large)?;
         // Only a lane whose confirmation is in may be used again; all others are dropped and their channel closed.
         let outcome = tokio::time::timeout(CONFIRM_PATIENCE, confirmation)
             .await
-            .map_err(|elapsed| Failure::Transient(elapsed.into()))??;
+            .map_err(|elapsed| Failure::Transient(elapsed.into()))?
+            .map_err(too_large)?;
         self.put_back(lane);
         match outcome {
             Confirmation::Ack(None) => Ok(()),

@@ -49,15 +49,19 @@ impl Replies {
             Ok(result) => (result, Value::Null),
             Err(fault) => (Value::Null, fault.to_wire().into()),
         };
-        let frame = self.frame(to, result, failure, true);
         let patience = self.bus.options().rabbit.kombu_missing_consumer_retry_timeout;
-        match self
-            .bus
-            .shared
-            .publisher
-            .publish_patiently(&frame, patience, None)
-            .await
-        {
+        let mut sent = self.publish(self.frame(to, result, failure, true), patience).await;
+        if let Err(PublishError::TooLarge { bytes }) = sent {
+            tracing::warn!(
+                queue = to.queue,
+                message_id = to.message_id,
+                bytes,
+                "the broker takes no reply of this size; telling the caller"
+            );
+            let failure = Fault::too_large_an_answer(bytes).to_wire().into();
+            sent = self.publish(self.frame(to, Value::Null, failure, true), patience).await;
+        }
+        match sent {
             Ok(()) => tracing::debug!(queue = to.queue, message_id = to.message_id, "replied"),
             Err(PublishError::Undeliverable { .. }) => {
                 tracing::info!(
@@ -72,6 +76,11 @@ impl Replies {
                 tracing::error!(queue = to.queue, message_id = to.message_id, %error, "dropped a reply");
             }
         }
+    }
+
+    async fn publish(&self, frame: Outgoing, patience: Duration) -> Result<(), PublishError> {
+        let publisher = &self.bus.shared.publisher;
+        publisher.publish_patiently(&frame, patience, None).await
     }
 
     /// Tells the caller at every interval that its request is still being worked on.

@@ -72,6 +72,7 @@ impl Dispatch for Methods {
     fn contains(&self, method: &str) -> bool {
         let methods = [
             "echo",
+            "repeat",
             "missing",
             "broken",
             "slow",
@@ -90,6 +91,10 @@ impl Dispatch for Methods {
         });
         match request.method.as_str() {
             "echo" => Ok(json!({"arguments": request.arguments, "context": request.context}).into()),
+            "repeat" => {
+                let times = request.arguments["times"].as_u64().unwrap_or_default();
+                Ok(Value::from("x".repeat(usize::try_from(times).unwrap_or_default())).into())
+            }
             "missing" => {
                 let name = request.arguments["name"].as_str().unwrap_or_default();
                 let message = format!("The Stack ({name}) could not be found.");

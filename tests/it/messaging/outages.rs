@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use heat_engine::clock::Clock;
-use heat_engine::messaging::{Bus, RpcClient, Target};
+use heat_engine::messaging::{Bus, CallError, PublishError, RpcClient, Target};
 use rstest::rstest;
 
 use serde_json::{Map, json};
@@ -75,6 +75,37 @@ async fn a_broker_without_memory_makes_senders_wait() {
             .unwrap();
     }
     eventually("all casts", || methods.count() == 3).await;
+}
+
+/// A tenant's outputs may be larger than the broker takes. To send them again would change nothing, and the caller waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_the_broker_does_not_take_is_told_of() {
+    let broker = OwnBroker::start();
+    broker.control(&["eval", "application:set_env(rabbit, max_message_size, 100000)."]);
+    let bus = Bus::open(broker.options(""), Clock::system()).unwrap();
+    let (_server, _methods) = serve(&bus, "host").await;
+    let client = RpcClient::new(&bus);
+    let repeated = async |times: usize| {
+        let (target, timeout) = (Target::topic("engine", "1.0"), Duration::from_secs(20));
+        let times = Map::from_iter([("times".to_owned(), json!(times))]);
+        client.call(&target, "repeat", times, &Map::new(), timeout).await
+    };
+    assert_eq!(repeated(50_000).await.unwrap(), json!("x".repeat(50_000)));
+    let Err(CallError::Remote { fault, .. }) = repeated(200_000).await else {
+        panic!("the broker takes it");
+    };
+    assert_eq!(fault.class, "RequestLimitExceeded");
+    assert!(
+        fault.message.contains("larger than the message broker takes"),
+        "{fault}"
+    );
+    // Neither is a request sent again for ever.
+    let large = Map::from_iter([("text".to_owned(), json!("x".repeat(200_000)))]);
+    let cast = client
+        .cast(&Target::topic("engine", "1.0"), "echo", large, &Map::new())
+        .await;
+    assert!(matches!(cast, Err(PublishError::TooLarge { .. })), "{cast:?}");
+    echo(&bus).await;
 }
 
 /// A queue that has gone without a word, as one may whose node leaves a cluster: the broker's word is held back here.
