@@ -7,6 +7,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use heat_engine::store::{ExpectedResource, NewEvent, PropertiesData, ResourceChanges, Store, StoreError, Swap};
 use rstest::rstest;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 use super::{fresh_store, open, resource, stack_with_resource, template};
 use crate::lab::{Lab, TestDatabase};
@@ -15,8 +17,8 @@ use crate::link::{Link, Protocol, Steps, Strike};
 const MEMBERS: usize = 8;
 /// As many transactions as there may be at a time, so that whoever comes next has to wait for company.
 const BLOCKERS: usize = 4;
-/// Enough for one of them to begin.
-const MOMENT: Duration = Duration::from_millis(50);
+/// Enough for all members to come.
+const MOMENT: Duration = Duration::from_millis(200);
 
 /// What befalls the transaction that the group is in, or the first of those that follow it.
 #[derive(Clone, Copy, Debug)]
@@ -72,15 +74,23 @@ impl Group {
         }
     }
 
-    /// Keeps one of the places for transactions busy. The first to end takes all who wait by then.
-    async fn block(&self, time: Duration) {
-        let blocked = self.store.joint_transaction(time, |_, time| {
-            Box::pin(async move {
-                tokio::time::sleep(*time).await;
-                Ok(())
-            })
+    /// Keeps one of the places for transactions busy until it is told to end; it has begun when this returns. The first to
+    /// end takes all who wait by then.
+    async fn block(&self, end: &Arc<Semaphore>) -> JoinHandle<()> {
+        let (store, begun) = (self.store.clone(), Arc::new(Semaphore::new(0)));
+        let arguments = (begun.clone(), end.clone());
+        let blocker = tokio::spawn(async move {
+            let blocked = store.joint_transaction(arguments, |_, (begun, end)| {
+                Box::pin(async move {
+                    begun.add_permits(1);
+                    end.acquire().await.expect("it is never closed").forget();
+                    Ok(())
+                })
+            });
+            blocked.await.expect("nothing to fail");
         });
-        blocked.await.expect("nothing to fail");
+        begun.acquire().await.expect("it is never closed").forget();
+        blocker
     }
 
     /// As the change of a resource's state: properties, the row by compare-and-swap, an event.
@@ -134,31 +144,25 @@ async fn each_member_of_a_group_has_its_effect_once(
     #[values(None, Some(0), Some(5))] loser: Option<usize>,
 ) {
     let group = Group::new("joint").await;
-    // Each of them alone, the shortest last: it is the one that serves those who come meanwhile.
-    let blockers = async {
-        let blockers = (0..BLOCKERS).map(|number| {
-            let time = if number + 1 == BLOCKERS {
-                MOMENT * 8
-            } else {
-                MOMENT * 30
-            };
-            let group = &group;
-            async move {
-                tokio::time::sleep(MOMENT * number as u32).await;
-                group.block(time).await;
-            }
-        });
-        join_all(blockers).await;
+    let (first_end, last_end) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
+    // One serves those who come while it lasts; the others stay until all is over.
+    let mut blockers = vec![group.block(&first_end).await];
+    for _ in 1..BLOCKERS {
+        blockers.push(group.block(&last_end).await);
+    }
+    let members = join_all((0..MEMBERS).map(|number| {
+        let key = (loser == Some(number)).then_some(7);
+        group.member(number, ExpectedResource::unlocked(key), fault)
+    }));
+    let served = async {
+        tokio::time::sleep(MOMENT).await;
+        first_end.add_permits(1);
     };
-    let members = async {
-        tokio::time::sleep(MOMENT * (BLOCKERS as u32 + 2)).await;
-        join_all((0..MEMBERS).map(|number| {
-            let key = (loser == Some(number)).then_some(7);
-            group.member(number, ExpectedResource::unlocked(key), fault)
-        }))
-        .await
-    };
-    let (_, outcomes) = tokio::join!(blockers, members);
+    let (outcomes, ()) = tokio::join!(members, served);
+    last_end.add_permits(BLOCKERS);
+    for blocker in blockers {
+        blocker.await.expect("no panic");
+    }
 
     let was_struck = group.steps.has_struck();
     assert_eq!(was_struck, !matches!(fault, Fault::None), "{fault:?}");
