@@ -6,8 +6,9 @@ use super::hints;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::source::Source;
+use super::words::in_words;
 use crate::template::error::dotted_path;
-use crate::template::{Template, TemplateError};
+use crate::template::{Template, TemplateError, functions_of};
 
 /// The names that a template may speak of, to tell what a misspelt one means.
 pub struct Names<'t> {
@@ -78,7 +79,21 @@ impl<'t> Names<'t> {
     pub fn help(&self, path: &str, message: &str) -> Option<String> {
         hints::for_unknown_word(self.template.version(), message)
             .or_else(|| self.help_with_part(path, message))
+            .or_else(|| self.help_with_call(path, message))
             .or_else(|| self.help_with_name(message))
+    }
+
+    /// What stands in the way where a field of a definition is a call, and has to be written out.
+    fn help_with_call(&self, path: &str, message: &str) -> Option<String> {
+        let step = in_words(message)
+            .step
+            .filter(|step| *step != self.template.keywords().condition)?;
+        let field = hints::part_at(self.template, &format!("{path}.{step}"))?.as_object()?;
+        let name = field.keys().next().filter(|_| field.len() == 1)?;
+        let mut functions = functions_of(self.template.version(), true).into_iter();
+        functions
+            .any(|function| function.name == name)
+            .then(|| "no functions are called here".to_owned())
     }
 
     /// What is meant by the part at a place, where the message only says that it makes no sense.

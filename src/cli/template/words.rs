@@ -88,8 +88,8 @@ static SAYINGS: &[Saying] = &[
         "The specified reference \"{0}\" is incorrect.",
     ),
     say_at(
-        "Invalid deletion policy \"{}\"",
-        "there is no deletion policy \"{0}\"",
+        "Invalid deletion policy \"{value}\"",
+        "{0} is no deletion policy",
         "deletion_policy",
     ),
     // Parameters.
@@ -165,7 +165,7 @@ static SAYINGS: &[Saying] = &[
         "\"custom_constraint\" is no constraint for the type {0}",
         "constraints",
     ),
-    say_at("Invalid type ({})", "there is no type \"{0}\" of parameters", "type"),
+    say_at("Invalid type ({value})", "{0} is no type of parameters", "type"),
     say_at(
         "Invalid default {value} ({more})",
         "the default, {0}, does not fit: {1}",
