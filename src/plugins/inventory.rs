@@ -20,6 +20,8 @@ pub struct KnownType {
     pub attributes: Vec<&'static str>,
     /// Its attributes depend on what is in it.
     pub has_any_attribute: bool,
+    /// Its objects can be kept as snapshots when they are deleted.
+    pub takes_snapshots: bool,
     pub support: Support,
 }
 
@@ -66,6 +68,7 @@ fn known_type(name: &'static str, shown: &'static Value) -> KnownType {
             .filter_map(Value::as_str)
             .collect(),
         has_any_attribute: shown.get("any_attribute").is_some(),
+        takes_snapshots: shown.get("snapshot").is_some(),
         support: support(shown),
     }
 }

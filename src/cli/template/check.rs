@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::checked::{Checked, Member, Members, Nested, TypeInfo};
 use super::document::{LARGEST_FILE, read_template_file};
 use super::environments::{Lost, REGISTRY};
+use super::facade;
 use super::files::{self, is_remote};
 use super::groups::Group;
 use super::hints::part_at;
@@ -29,7 +30,8 @@ use crate::template::error::dotted_path;
 use crate::template::parameters::StackIdentity;
 use crate::template::reading::Places;
 use crate::template::{
-    Environment, Files, RegisteredType, StackDefinition, Survey, Template, TemplateError, TemplateVersion, VERSIONS,
+    Environment, Files, RegisteredType, ResourceRegistry, StackDefinition, Survey, Template, TemplateError,
+    TemplateVersion, VERSIONS,
 };
 
 /// As many levels as the engine allows (`max_nested_stack_depth`), and one more to see that there are too many.
@@ -286,6 +288,8 @@ impl<'i> Checker<'i> {
             let Some(resource_type) = written else { continue };
             let path = format!("{}.{name}.{}", keywords.resources, keywords.resource_type);
             let info = self.type_of(source, template, Some(name), resource_type, &path);
+            self.problems
+                .extend(facade_problems(source, &info, resource_type, &path));
             if let Some(properties) = resource.get(keywords.properties) {
                 let path = format!("{}.{name}.{}", keywords.resources, keywords.properties);
                 self.find_members(source, template, &info, properties, path, &mut members);
@@ -327,7 +331,7 @@ impl<'i> Checker<'i> {
         let info = self.type_of(source, template, None, written, path);
         let problems = match info {
             // What is in a file is told in any case: others may use it, too.
-            TypeInfo::Template(_) | TypeInfo::Opaque => Vec::new(),
+            TypeInfo::Template(_) | TypeInfo::Opaque => facade_problems(source, &info, written, path),
             TypeInfo::Known(_) | TypeInfo::Unknown => self.problems.split_off(before),
         };
         Member {
@@ -359,7 +363,10 @@ impl<'i> Checker<'i> {
                 }
                 None => TypeInfo::Unknown,
             },
-            Ok(RegisteredType::Template(file)) => self.nested(source, template, &file, path),
+            Ok(RegisteredType::Template(file)) => {
+                let inside = registry.inside(written, name);
+                self.nested(source, template, inside, &file, path)
+            }
             // It may be a type of what could not be read.
             Err(_) if self.lost.may_hold(&[REGISTRY, written]) => TypeInfo::Opaque,
             Err(error) => {
@@ -371,7 +378,14 @@ impl<'i> Checker<'i> {
         }
     }
 
-    fn nested(&mut self, source: &Source, template: &Template, file: &str, path: &str) -> TypeInfo {
+    fn nested(
+        &mut self,
+        source: &Source,
+        template: &Template,
+        registry: ResourceRegistry,
+        file: &str,
+        path: &str,
+    ) -> TypeInfo {
         if is_remote(file) {
             let message = format!("{file} is not fetched, and what it says is not looked at");
             self.problems
@@ -387,7 +401,12 @@ impl<'i> Checker<'i> {
             self.error(source, path, format!("{key} leads back to itself, or too deep"));
             return TypeInfo::Opaque;
         }
-        let checked = self.read_nested(source, template, &file, path);
+        let environment = Environment {
+            registry,
+            parameters: Map::new(),
+            ..template.environment().clone()
+        };
+        let checked = self.read_nested(source, environment, &file, path);
         let nested = Arc::new(Nested {
             file: key.clone(),
             checked,
@@ -396,7 +415,7 @@ impl<'i> Checker<'i> {
         TypeInfo::Template(nested)
     }
 
-    fn read_nested(&mut self, outer: &Source, template: &Template, file: &Path, path: &str) -> Option<Checked> {
+    fn read_nested(&mut self, outer: &Source, environment: Environment, file: &Path, path: &str) -> Option<Checked> {
         let source = match Source::read(file) {
             Ok(source) => source,
             Err(error) => {
@@ -409,10 +428,19 @@ impl<'i> Checker<'i> {
             }
         };
         let nested = self.read(&source)?;
-        let mut environment = template.environment().clone();
-        environment.parameters.clear();
         Some(self.check(&source, nested.with_environment(environment), false))
     }
+}
+
+/// How a template differs from a type in whose place it is put.
+fn facade_problems(source: &Source, info: &TypeInfo, written: &str, path: &str) -> Vec<Problem> {
+    let (TypeInfo::Template(nested), Some(known)) = (info, inventory::types().get(written)) else {
+        return Vec::new();
+    };
+    let differences = facade::differences(known, nested).into_iter();
+    let help = format!("{} stands for {written} here", nested.file);
+    let problem = |message| Problem::at(source, Severity::Error, path, message).with_help(Some(help.clone()));
+    differences.map(problem).collect()
 }
 
 fn names_of_parameters(definition: &StackDefinition) -> HashSet<String> {

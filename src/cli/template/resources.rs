@@ -27,7 +27,8 @@ use crate::stack::validate::unknown_in_update_policy;
 use crate::template::error::dotted_path;
 use crate::template::parameters::{Parameter, ParameterType};
 use crate::template::{
-    Expression, Fault, Place, ResolveError, ResourceDefinition, Scope, StackDefinition, Survey, TemplateError,
+    DeletionPolicy, Expression, Fault, Place, ResolveError, ResourceDefinition, Scope, StackDefinition, Survey,
+    TemplateError,
 };
 
 pub struct ResourceCheck<'a> {
@@ -248,6 +249,12 @@ impl ResourceCheck<'_> {
             && !takes_anything(known)
         {
             self.check_update_policy(resource, known, scope, problems);
+        }
+        let takes_snapshots = !is_looked_at || matches!(info, TypeInfo::Known(known) if known.takes_snapshots);
+        if !takes_snapshots && resource.deletion_policy() == DeletionPolicy::Snapshot {
+            let path = self.keywords_path(resource, self.definition.template().keywords().deletion_policy);
+            let message = "\"Snapshot\" deletion policy not supported";
+            problems.push(Problem::at(self.source, Severity::Error, path, message));
         }
         let to = GivenTo {
             name: &resource.name,

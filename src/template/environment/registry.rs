@@ -148,6 +148,34 @@ impl ResourceRegistry {
         }
     }
 
+    /// The registry of a template that stands for a type: there the type is what it was before, so that the template may
+    /// use what it replaces.
+    #[must_use]
+    pub fn inside(&self, resource_type: &str, resource_name: Option<&str>) -> Self {
+        let mut inside = self.clone();
+        let mut name = resource_type.to_owned();
+        for _ in 0..LONGEST_CHAIN {
+            let candidates = self.candidates(&name, resource_name, Whose::Stacks);
+            let Some(first) = candidates.first() else { break };
+            if !is_template_name(first.target) {
+                name = first.target_for(&name);
+                continue;
+            }
+            let entries = match inside.entries.get_mut(RESOURCES) {
+                Some(Entry::Section(resources)) if first.is_for_resource => {
+                    resource_name.and_then(|name| match resources.get_mut(name) {
+                        Some(Entry::Section(entries)) => Some(entries),
+                        _ => None,
+                    })
+                }
+                _ => Some(&mut inside.entries),
+            };
+            entries.and_then(|entries| entries.shift_remove(first.pattern));
+            break;
+        }
+        inside
+    }
+
     pub fn to_value(&self) -> Value {
         section_to_value(&self.entries)
     }
@@ -557,6 +585,27 @@ mod tests {
 
     fn is_plugin(name: &str) -> bool {
         ["OS::Heat::None", "OS::Heat::Value", "OS::Nova::Server"].contains(&name)
+    }
+
+    #[test]
+    fn a_template_may_use_the_type_that_it_stands_for() {
+        let registry = registry(json!({
+            "OS::Heat::Value": "value.yaml",
+            "My::Value": "OS::Heat::Value",
+            "OS::Nova::Server": "any.yaml",
+            "resources": {"special": {"OS::Heat::None": "none.yaml"}},
+        }));
+        let inside = |name, resource| registry.inside(name, resource).resolve(name, resource, &is_plugin);
+        let plugin = |name: &str| Ok(RegisteredType::Plugin(name.to_owned()));
+        assert_eq!(inside("OS::Heat::Value", None), plugin("OS::Heat::Value"));
+        assert_eq!(inside("My::Value", None), plugin("OS::Heat::Value"));
+        assert_eq!(inside("OS::Nova::Server", None), plugin("OS::Nova::Server"));
+        assert_eq!(inside("OS::Heat::None", Some("special")), plugin("OS::Heat::None"));
+        let others = registry.inside("OS::Heat::Value", None);
+        assert_eq!(
+            others.resolve("OS::Nova::Server", None, &is_plugin),
+            Ok(RegisteredType::Template("any.yaml".to_owned()))
+        );
     }
 
     #[test]

@@ -47,6 +47,8 @@ def type_recorded(resource_class):
     }
     if resource_class.get_attribute is not resource.Resource.get_attribute:
         shown['any_attribute'] = True
+    if callable(getattr(resource_class, 'handle_snapshot_delete', None)):
+        shown['snapshot'] = True
     if resource_class.support_status.status != support.SUPPORTED:
         shown['status'] = resource_class.support_status.status
     return shown
