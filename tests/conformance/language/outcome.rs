@@ -503,7 +503,7 @@ fn rules_outcome(probe: &Value) -> Result<Value, TemplateError> {
         .first()
         .map(|violation| json!([violation.class, violation.message]));
     Ok(match first {
-        _ if properties.needs_no_cloud() => json!({"refused": first.is_some(), "by": first}),
+        _ if properties.needs_no_cloud() => json!({"by": first}),
         Some(_) => json!({"refused": true}),
         None => json!({}),
     })
