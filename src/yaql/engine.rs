@@ -48,7 +48,7 @@ pub struct Surroundings {
 
 /// The oracle needs some minutes for so many steps.
 const MOST_STEPS: u64 = 3_000_000;
-const STEPS_TOGETHER: u64 = 10 * MOST_STEPS;
+const STEPS_TOGETHER: u64 = 5 * MOST_STEPS;
 /// Python ends after a thousand frames, of which each call takes six at least.
 const MOST_CALLS: u32 = 200;
 const MOST_ITERATORS: u32 = 1000;

@@ -416,7 +416,7 @@ impl<'i> Checker<'i> {
     }
 
     fn read_nested(&mut self, outer: &Source, environment: Environment, file: &Path, path: &str) -> Option<Checked> {
-        let source = match Source::read(file) {
+        let source = match Source::read_named(file) {
             Ok(source) => source,
             Err(error) => {
                 let message = format!("{error:#}");

@@ -244,7 +244,7 @@ fn complete_names(entries: &mut Map<String, Value>, source: &Source, path: &str,
                     continue;
                 }
                 let file = path_of(target, &path_of(base, &source.directory));
-                if let Err(error) = Source::read(&file) {
+                if let Err(error) = Source::read_named(&file) {
                     problems.push(Problem::at(source, Severity::Error, path, format!("{error:#}")));
                 }
                 *target = std::path::absolute(&file).unwrap_or(file).display().to_string();

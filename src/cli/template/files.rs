@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::source::{Source, ensure_file};
+
 /// Whether a type or its mapping is the name of a template.
 pub fn is_file_name(name: &str) -> bool {
     name.ends_with(".yaml") || name.ends_with(".template")
@@ -60,7 +62,8 @@ pub fn files_of(body: &Map<String, Value>, directory: &Path) -> (Map<String, Val
             files.insert(name.to_owned(), Value::from(format!("(the content of {name})")));
             continue;
         }
-        match std::fs::read(path_of(name, directory)) {
+        let path_of_file = path_of(name, directory);
+        match ensure_file(&path_of_file).and_then(|()| std::fs::read(&path_of_file)) {
             Ok(content) => {
                 let content = String::from_utf8_lossy(&content).into_owned();
                 files.insert(name.to_owned(), Value::String(content));
@@ -86,9 +89,9 @@ pub fn template_files(body: &Map<String, Value>, directory: &Path) -> Map<String
         if let Some(name) = written
             .and_then(Value::as_str)
             .filter(|name| is_file_name(name) && !is_remote(name))
-            && let Ok(text) = std::fs::read_to_string(path_of(name, directory))
+            && let Ok(source) = Source::read_named(&path_of(name, directory))
         {
-            files.insert(name.to_owned(), Value::String(text));
+            files.insert(name.to_owned(), Value::String(source.text));
         }
     }
     files

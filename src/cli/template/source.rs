@@ -21,6 +21,17 @@ pub struct Source {
     lines: OnceCell<Vec<Range<usize>>>,
 }
 
+/// Of what others wrote a name may lead anywhere: to a device without end, or to a pipe that nobody writes to.
+pub fn ensure_file(path: &Path) -> std::io::Result<()> {
+    const LARGEST: u64 = 64 * 1024 * 1024;
+    let about = std::fs::metadata(path)?;
+    match about.is_file() {
+        false => Err(std::io::Error::other("it is no file")),
+        true if about.len() > LARGEST => Err(std::io::Error::other("it is larger than 64 MiB")),
+        true => Ok(()),
+    }
+}
+
 impl Source {
     /// Reads a file; `-` is standard input, whose files are meant from the current directory.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
@@ -35,6 +46,12 @@ impl Source {
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
         let directory = path.parent().map(Path::to_owned).unwrap_or_default();
         Ok(Self::of(path.display().to_string(), directory, text))
+    }
+
+    /// Reads a file that a template or an environment names.
+    pub fn read_named(path: &Path) -> anyhow::Result<Self> {
+        ensure_file(path).with_context(|| format!("cannot read {}", path.display()))?;
+        Self::read(path)
     }
 
     pub fn of(name: String, directory: PathBuf, text: String) -> Self {

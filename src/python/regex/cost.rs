@@ -1,6 +1,6 @@
 //! What a pattern costs to compile and to match, as far as its form tells.
 
-use super::tree::{Branches, Node, Pattern, Sequence, SetItem};
+use super::tree::{Branches, GroupKind, Node, Pattern, Sequence, SetItem};
 
 /// Repeated so often, something goes through a text rather than a word.
 const OFTEN: u64 = 16;
@@ -9,6 +9,16 @@ impl Pattern {
     /// How many states a program has, about, in which each repetition has its own copy of what is repeated.
     pub fn unrolled_size(&self) -> u64 {
         sum(self.branches.iter().flatten(), Node::unrolled_size)
+    }
+
+    /// What it takes, in states, to tell the cases of letters that nearly all alphabets have, where no case counts.
+    pub fn folded_size(&self) -> u64 {
+        const NEARLY_ALL: u64 = 20_000;
+        let is_case_ignored = self.flags.ignore_case || self.branches.iter().flatten().any(Node::ignores_case);
+        match is_case_ignored {
+            true => sum(self.branches.iter().flatten(), Node::large_sets) * NEARLY_ALL,
+            false => 0,
+        }
     }
 
     /// Whoever goes through a text and looks ahead at each character takes the square of its length. How often the length
@@ -56,6 +66,19 @@ impl Node {
             Self::Group { .. } | Self::Look { .. } | Self::Conditional { .. } => {
                 sum(self.children(), Self::unrolled_size)
             }
+        }
+    }
+
+    fn ignores_case(&self) -> bool {
+        let turns_on = matches!(self, Self::Group { kind: GroupKind::Plain { on, .. }, .. } if on.ignore_case);
+        turns_on || self.children().into_iter().any(Self::ignores_case)
+    }
+
+    fn large_sets(&self) -> u64 {
+        let is_large = |item: &SetItem| matches!(item, SetItem::Class('D' | 'S' | 'W'));
+        match self {
+            Self::Set { items, .. } => u64::from(items.iter().any(is_large)),
+            _ => sum(self.children(), Self::large_sets),
         }
     }
 

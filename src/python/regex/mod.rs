@@ -39,7 +39,8 @@ impl PythonRegex {
     /// Where the match that starts at the beginning of the text ends, in bytes.
     pub fn match_end(&self, text: &str) -> Result<Option<usize>, RegexError> {
         let find = |regex: &fancy_regex::Regex| Ok(regex.find(text)?.map(|found| found.end()));
-        self.program.run(text.len(), find)
+        // What it remembers of a long text goes with the clone: patterns of parameters are kept as long as their stacks.
+        self.program.clone().run(text.len(), find)
     }
 
     /// Whether the match that starts at the beginning reaches the end. (Python's `fullmatch` would try further
