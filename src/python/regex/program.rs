@@ -161,3 +161,34 @@ impl Program {
         backtracks.saturating_mul(pass).saturating_add(forward)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Flags, PythonRegex, parsed};
+    use super::*;
+
+    fn has_kept(program: &Program) -> bool {
+        program.for_long_texts.0.iter().any(|kept| kept.get().is_some())
+    }
+
+    #[test]
+    fn patterns_of_parameters_remember_no_long_text() {
+        let text = "a".repeat(10 * LONGEST_FOR_ALL);
+        let pattern = parsed("(?:a|b)+$", Flags::default()).unwrap();
+        let program = Program::compile(&pattern, &Patience::default(), |pattern| pattern).unwrap();
+        assert!(program.run(text.len(), |regex| regex.is_match(text.as_str())).unwrap());
+        assert!(has_kept(&program) && !has_kept(&program.clone()));
+
+        let regex = PythonRegex::compile("(?:a|b)+$", &Patience::default()).unwrap();
+        assert!(regex.match_reaches_end(&text).unwrap());
+        assert!(!has_kept(&regex.program));
+    }
+
+    #[test]
+    fn cases_of_nearly_all_letters_are_paid_for() {
+        let patience = Patience::default();
+        let told = (0..1000).map(|number| PythonRegex::compile(&format!("(?i)[\\w\\W]{number}"), &patience).is_ok());
+        let compiled = told.filter(|is_ok| *is_ok).count();
+        assert!((10..500).contains(&compiled), "{compiled}");
+    }
+}

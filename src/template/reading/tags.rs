@@ -6,6 +6,7 @@ use num_bigint::BigInt;
 use serde_json::Value;
 
 use crate::python::number::PyNumber;
+use crate::python::numeral::plain_digit;
 use crate::python::repr::repr_text;
 use crate::template::error::TemplateError;
 
@@ -287,7 +288,16 @@ pub(super) fn int_value(text: &str) -> Result<Value, TemplateError> {
                 digits.len()
             )));
         }
-        BigInt::parse_bytes(digits.trim().as_bytes(), base).ok_or_else(|| invalid(digits, base))
+        // Python's `int` takes digits of all scripts, and the mark of its base once more.
+        let plain: String = digits.trim().to_lowercase().chars().map(plain_digit).collect();
+        let mark = match base {
+            2 => "0b",
+            8 => "0o",
+            16 => "0x",
+            _ => "",
+        };
+        let plain = plain.strip_prefix(mark).unwrap_or(&plain);
+        BigInt::parse_bytes(plain.as_bytes(), base).ok_or_else(|| invalid(digits, base))
     };
     let magnitude = if digits == "0" {
         BigInt::ZERO
@@ -411,6 +421,10 @@ mod tests {
     #[test]
     fn numbers() {
         assert_eq!(int_value("-017").unwrap(), json!(-15));
+        assert_eq!(int_value("-0o17").unwrap(), json!(-15));
+        assert_eq!(int_value("0x0XfF").unwrap(), json!(255));
+        assert_eq!(int_value("٣").unwrap(), json!(3));
+        assert!(int_value("0o18").is_err());
         assert_eq!(int_value("1:30").unwrap(), json!(90));
         assert_eq!(int_value("0b1_0").unwrap(), json!(2));
         assert_eq!(
