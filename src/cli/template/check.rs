@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::checked::{Checked, Member, Members, Nested, TypeInfo};
 use super::document::{LARGEST_FILE, read_template_file};
-use super::environments::{Lost, REGISTRY};
+use super::environments::Lost;
 use super::facade;
 use super::files::{self, is_remote};
 use super::groups::Group;
@@ -21,7 +21,7 @@ use super::names::Names;
 use super::near;
 use super::parameters::ParameterCheck;
 use super::problem::{Problem, Severity};
-use super::registry::near_type;
+use super::registry::{REGISTRY, near_type};
 use super::resources::ResourceCheck;
 use super::source::Source;
 use crate::plugins::inventory;

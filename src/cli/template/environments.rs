@@ -7,7 +7,7 @@ use super::files::{is_file_name, is_remote, path_of};
 use super::near;
 use super::problem::{Problem, Severity};
 use super::refused::{Search, Step, part, without};
-use super::registry;
+use super::registry::{self, REGISTRY};
 use super::source::Source;
 use super::strategies;
 use crate::python::dumps;
@@ -17,8 +17,6 @@ use crate::template::environment::{
 use crate::template::parameters::all_schemata;
 use crate::template::reading::read_yaml;
 use crate::template::{Environment, Files, Template, TemplateError};
-
-pub const REGISTRY: &str = "resource_registry";
 
 /// Parts of environments that could not be read, as far as their places are known: nobody knows what they were to say.
 #[derive(Debug, Default)]

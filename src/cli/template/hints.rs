@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::near;
+use super::source::Source;
 use super::words::fill;
 use crate::template::parameters::schema_keys;
 use crate::template::{Template, TemplateVersion, VERSIONS, condition_functions, has_resource_key};
@@ -222,6 +223,15 @@ fn entry_at<'v, 'p>(entries: &'v serde_json::Map<String, Value>, path: &'p str) 
     });
     let (_, value, rest) = fitting.max_by_key(|(length, _, _)| *length)?;
     Some((value, rest))
+}
+
+/// What is to be known where a value does not fit, if it is a word that YAML takes for true or false.
+pub fn of_truth(source: &Source, path: &str, message: &str) -> Option<String> {
+    let word = source.word_for_truth(path)?;
+    let is_about_it = ["true", "false", "True", "False", "a text", "string"]
+        .iter()
+        .any(|said| message.contains(said));
+    is_about_it.then(|| format!("YAML takes {word} for true or false; in quotes, \"{word}\", it is a text"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The parameters of the templates inside of a template, as `validate_template` shows them with `show_nested`.
+//! The parameters of a template as `validate_template` shows them, and with `show_nested` those of the templates inside.
 
 use serde_json::{Map, Value, json};
 
@@ -6,9 +6,8 @@ use super::checked::{Checked, Nested, TypeInfo};
 use super::groups::{Group, Numbering};
 use super::nested::GivenProperties;
 use super::nested::{OfflineStates, definition_with, foreseen, given_properties};
-use super::validate::described_parameters;
 use crate::plugins::inventory::KnownType;
-use crate::template::{Expression, Scope, StackDefinition};
+use crate::template::{Expression, Scope, StackDefinition, Template};
 
 /// The types of groups whose members are deployments: their templates have no parameters.
 const OF_DEPLOYMENTS: [&str; 4] = [
@@ -17,6 +16,24 @@ const OF_DEPLOYMENTS: [&str; 4] = [
     "OS::Heat::StructuredDeploymentGroup",
     "OS::Heat::StructuredDeployments",
 ];
+
+/// Those of one template, with its description.
+pub fn described_parameters(template: &Template, definition: Option<&StackDefinition>) -> Map<String, Value> {
+    let parameters = definition.map(|definition| {
+        let defined = definition.parameters().defined();
+        defined
+            .map(|parameter| (parameter.name.clone(), parameter.describe()))
+            .collect()
+    });
+    let mut shown = Map::from_iter([
+        ("Description".to_owned(), template.description()),
+        ("Parameters".to_owned(), Value::Object(parameters.unwrap_or_default())),
+    ]);
+    if let Some(groups) = template.parameter_groups() {
+        shown.insert("ParameterGroups".to_owned(), groups.clone());
+    }
+    shown
+}
 
 /// Those of nested templates, with what their resources give them, by resource; those of theirs inside.
 pub fn nested_parameters(checked: &Checked, definition: &StackDefinition) -> Map<String, Value> {

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
+use super::hints;
 use super::source::Source;
-use super::truths;
 use super::words::in_words;
 use crate::cli::screen::{in_lines, one_line};
 use crate::template::reading::Mark;
@@ -74,7 +74,7 @@ impl Problem {
         let inner = said.step.map(|step| format!("{path}.{step}"));
         let path = inner.filter(|inner| source.has(inner)).unwrap_or(path);
         let mark = source.find(&path);
-        let help = truths::help(source, &path, &said.message);
+        let help = hints::of_truth(source, &path, &said.message);
         let problem = Self::new(source, severity, said.message).with_mark(source, mark);
         Self { path, help, ..problem }
     }

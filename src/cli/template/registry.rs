@@ -4,7 +4,6 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::environments::REGISTRY;
 use super::near;
 use super::problem::{Problem, Severity};
 use super::refused::Step;
@@ -12,6 +11,9 @@ use super::source::Source;
 use crate::plugins::inventory;
 use crate::template::environment::{HOOK_TYPES, RESTRICTED_ACTIONS, SINK_KEYS, ZAQAR_QUEUE};
 use crate::template::{Environment, ResourceRegistry};
+
+/// The section of an environment.
+pub const REGISTRY: &str = "resource_registry";
 
 /// What may stand beside types of the registry.
 const BESIDE_TYPES: [&str; 2] = ["resources", "base_url"];

@@ -6,15 +6,6 @@ use super::problem::{Problem, Severity};
 use super::source::Source;
 use crate::resource::schema::{Inside, Property, PropertyType};
 
-/// What is to be known where a value does not fit, if it is such a word.
-pub fn help(source: &Source, path: &str, message: &str) -> Option<String> {
-    let word = source.word_for_truth(path)?;
-    let is_about_it = ["true", "false", "True", "False", "a text", "string"]
-        .iter()
-        .any(|said| message.contains(said));
-    is_about_it.then(|| format!("YAML takes {word} for true or false; in quotes, \"{word}\", it is a text"))
-}
-
 /// Warns of a word where Heat makes `True` or `False` of it, since a text is needed.
 pub fn warn_of_text(source: &Source, path: &str, value: &Value, problems: &mut Vec<Problem>) {
     if let (Value::Bool(truth), Some(word)) = (value, source.word_for_truth(path)) {

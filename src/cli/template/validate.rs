@@ -1,15 +1,14 @@
 //! `template validate FILE`
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::check::Checker;
 use super::checked::Checked;
 use super::inputs::Inputs;
-use super::nested_parameters::nested_parameters;
+use super::nested_parameters::{described_parameters, nested_parameters};
 use super::problem;
 use super::{Format, SOUND, UNSOUND, ValidateArguments};
 use crate::python::dumps;
-use crate::template::{StackDefinition, Template};
 
 pub fn run(arguments: &ValidateArguments) -> anyhow::Result<(String, u8)> {
     let inputs = Inputs::read(&arguments.inputs)?;
@@ -48,21 +47,4 @@ fn described(checked: &Checked, show_nested: bool) -> Value {
     }
     shown.insert("Environment".to_owned(), checked.template.environment().to_user());
     Value::Object(shown)
-}
-
-pub fn described_parameters(template: &Template, definition: Option<&StackDefinition>) -> Map<String, Value> {
-    let parameters = definition.map(|definition| {
-        let defined = definition.parameters().defined();
-        defined
-            .map(|parameter| (parameter.name.clone(), parameter.describe()))
-            .collect()
-    });
-    let mut shown = Map::from_iter([
-        ("Description".to_owned(), template.description()),
-        ("Parameters".to_owned(), Value::Object(parameters.unwrap_or_default())),
-    ]);
-    if let Some(groups) = template.parameter_groups() {
-        shown.insert("ParameterGroups".to_owned(), groups.clone());
-    }
-    shown
 }

@@ -445,6 +445,15 @@ static SAYINGS: &[Saying] = &[
         "Value must be a string; got {value}",
         "a text is needed here, and this is {0}",
     ),
+    // What is one needs no other.
+    say(
+        "\"[{}\" is not a list",
+        "a list is needed here, and this is a text that looks like one",
+    ),
+    say(
+        "\"{{}\" is not a map",
+        "a map is needed here, and this is a text that looks like one",
+    ),
     say("\"{value}\" is not a list", "a list is needed here, and this is {0}"),
     say("\"{value}\" is not a map", "a map is needed here, and this is {0}"),
 ];
@@ -681,6 +690,10 @@ mod tests {
             ),
             ("Invalid condition \"is_pord\"", "Invalid condition \"is_pord\""),
             ("\"{'a': 1}\" is not a list", "a list is needed here, and this is a map"),
+            (
+                "\"{\"a\": 1}\" is not a map",
+                "a map is needed here, and this is a text that looks like one",
+            ),
             ("cannot read x: No such file", "cannot read x: No such file"),
             ("the value is: 'x'", "the value is: 'x'"),
             (
