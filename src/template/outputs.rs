@@ -32,8 +32,9 @@ impl OutputDefinition {
     }
 
     pub fn value(&self, references: &dyn References) -> Result<Value, ResolveError> {
-        // In an answer there are a text of it, one of that in an envelope, and the frame.
-        const TIMES_AS_TEXT: usize = 3;
+        // In an answer there is a text of it, of twice its length where it is full of quotes, and in an envelope around
+        // that each of them takes four characters.
+        const TIMES_AS_TEXT: usize = 6;
         let value = self.value.resolve(references)?;
         Ok(references.allowance().keep(value, TIMES_AS_TEXT)?)
     }
