@@ -77,6 +77,7 @@ impl Statement {
         let evaluate = |expression: &Rc<Expression>, stack: Rc<Stack>| {
             let engine = Engine::new(limits, surroundings, allowance, stack);
             let context = Context::root();
+            engine.spend(STEPS_A_PART * parts(data))?;
             let data = Value::from_json(data);
             engine.check_nesting(&data)?;
             context.set("1", data);
@@ -93,6 +94,17 @@ impl Statement {
         }
         let text = self.text.as_str();
         stack::deep(|stack| evaluate(&parser::parse(text, &stack)?, Rc::new(stack)))
+    }
+}
+
+/// To take over a part of the data: a number, a text, a list or a map.
+const STEPS_A_PART: u64 = 2;
+
+fn parts(data: &serde_json::Value) -> u64 {
+    1 + match data {
+        serde_json::Value::Array(items) => items.iter().map(parts).sum(),
+        serde_json::Value::Object(entries) => entries.values().map(parts).sum(),
+        _ => 0,
     }
 }
 
@@ -127,6 +139,18 @@ mod tests {
             &Allowance::default(),
             Value::to_json,
         )
+    }
+
+    #[test]
+    fn data_is_paid_for() {
+        let large = json!({"data": vec![1; 200_000]});
+        let allowance = Allowance::default();
+        let statement = Statement::parse("1").expect("an expression");
+        let (limits, surroundings) = (Limits::default(), Surroundings::default());
+        let evaluate = || statement.evaluate(&large, limits, surroundings, &allowance, Value::to_json);
+        let told: Vec<_> = (0..50).map(|_| evaluate()).collect();
+        assert!(told[0].is_ok());
+        assert!(matches!(told[49], Err(Error::TooManyStepsTogether(_))));
     }
 
     /// The depths are those up to which yaql 3.2.0 goes under Heat, in Python 3.11.

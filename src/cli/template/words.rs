@@ -3,6 +3,8 @@
 //! What goes over the bus stays Heat's text, to the letter. Here nobody compares texts, but somebody has to understand
 //! them: `unhashable type: 'dict'` is no help to who wrote a map where a name belongs.
 
+use std::borrow::Cow;
+
 use crate::python::literal::Literal;
 
 /// A text of Heat's and the words for it.
@@ -468,7 +470,7 @@ pub struct Said {
 
 /// What Heat says, in words where its text is Python's. A text that says something by itself stays as it is.
 pub fn in_words(text: &str) -> Said {
-    let text = bounds_in_words(&unquoted(text));
+    let text = bounds_in_words(&unquoted(&shortened(text)));
     // What a message quotes is said behind a colon.
     let starts = text.match_indices(": ").map(|(at, colon)| at + colon.len());
     for start in [0].into_iter().chain(starts) {
@@ -617,6 +619,20 @@ fn is_name(text: &str) -> bool {
         .all(|letter| letter.is_alphanumeric() || "._".contains(letter))
 }
 
+/// A message with the middle of a long value left out: what is said of it stands before and behind. To look for sayings in all
+/// of it would take the square of its length.
+fn shortened(text: &str) -> Cow<'_, str> {
+    const LONGEST: usize = 2000;
+    const KEPT: (usize, usize) = (600, 300);
+    let count = text.chars().count();
+    if count <= LONGEST {
+        return Cow::Borrowed(text);
+    }
+    let start: String = text.chars().take(KEPT.0).collect();
+    let end: String = text.chars().skip(count - KEPT.1).collect();
+    Cow::Owned(format!("{start}… ({count} characters) …{end}"))
+}
+
 fn class_in_words(class: &str) -> String {
     match class {
         "str" => "a text".to_owned(),
@@ -703,6 +719,18 @@ mod tests {
         ] {
             assert_eq!(in_words(text).message, words, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_said_of_a_long_value_is_told() {
+        let said = in_words(&format!("\"{}\" does not match pattern \"b+\"", "a: ".repeat(100_000)));
+        assert!(said.message.contains("(300030 characters)"), "{}", said.message);
+        assert!(
+            said.message.ends_with("does not match pattern \"b+\""),
+            "{}",
+            said.message
+        );
+        assert!(said.message.chars().count() < 1000);
     }
 
     #[test]

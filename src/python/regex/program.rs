@@ -13,10 +13,10 @@ use super::writer::{Repetitions, written};
 
 /// How often one attempt may go back. Nearly all patterns are content with the first; each next one costs more than all
 /// before it, so that what is paid is about what is taken.
-const ATTEMPTS: [usize; 4] = [16, 500, 20_000, 1_000_000];
+const ATTEMPTS: [usize; 6] = [16, 500, 5_000, 50_000, 200_000, 1_000_000];
 
 /// Each time something goes back it may look through all of the text; so many bytes of it take as long as to go back.
-const BYTES_A_BACKTRACK: u64 = 512;
+const BYTES_A_BACKTRACK: u64 = 1024;
 /// The same where the text is gone through character by character: once in each attempt, and each time where repetitions
 /// are counted.
 const BYTES_A_STEP: u64 = 2;

@@ -102,7 +102,7 @@ pub(super) fn replace(
     let mut values = Vec::with_capacity(placeholders.len());
     let mut unused = Vec::new();
     // Each placeholder goes once through what is left of the text.
-    resolver.spend((placeholders.len() * text.len()) / 64)?;
+    resolver.spend((placeholders.len() * text.len()) / 16)?;
     for placeholder in placeholders {
         values.push(replacement(dialect, name, &mapping[placeholder], placeholder)?);
         if placeholder.is_empty() {
