@@ -20,6 +20,7 @@ mod metrics;
 mod nova;
 mod offline;
 mod outages;
+mod process_group;
 mod properties;
 mod recovery;
 mod resources;

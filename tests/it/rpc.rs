@@ -9,6 +9,7 @@ use heat_engine::plugins::TYPES;
 use serde_json::{Value, json};
 
 use crate::lab::{Lab, TestDatabase, TestVhost};
+use crate::process_group;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_heat-engine-rs");
 /// Long enough for a loaded machine; nothing waits that long unless it fails.
@@ -43,15 +44,16 @@ impl Deployment {
     fn start(&self, program: &Path, host: &str, arguments: &[&str]) -> String {
         let before = self.engine_ids();
         let log = std::fs::File::create(self.file(&format!("{host}.log"))).expect("a log file");
-        let engine = Command::new(program)
+        let mut command = Command::new(program);
+        command
             .arg("--config-file")
             .arg(self.configuration(host))
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+            .stderr(log);
+        let engine =
+            process_group::spawn(&mut command).unwrap_or_else(|error| panic!("{}: {error}", program.display()));
         self.engines.borrow_mut().push(engine);
         wait_for("the engine in the service table", || {
             self.engine_ids().into_iter().find(|id| !before.contains(id))
@@ -61,9 +63,7 @@ impl Deployment {
     /// Kills the engine that was started last, as a crash would.
     fn kill_last(&self) {
         let engine = self.engines.borrow_mut().pop();
-        let mut engine = engine.expect("an engine runs");
-        engine.kill().expect("the engine can be killed");
-        engine.wait().expect("the engine ends");
+        process_group::kill(&mut engine.expect("an engine runs"));
     }
 
     fn engine_ids(&self) -> Vec<String> {
@@ -122,8 +122,7 @@ impl Deployment {
 impl Drop for Deployment {
     fn drop(&mut self) {
         for engine in self.engines.borrow_mut().iter_mut() {
-            let _ = engine.kill();
-            let _ = engine.wait();
+            process_group::kill(engine);
         }
     }
 }

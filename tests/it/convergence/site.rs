@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 
 use crate::cloud::caller;
 use crate::lab::{Lab, TestDatabase, TestVhost};
+use crate::process_group;
 
 /// `HEAT_ENGINE_RS` names another build, as for the lab's scripts.
 pub fn program() -> OsString {
@@ -186,14 +187,11 @@ impl Site {
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let log = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{kind}-{number}.log", self.vhost.name));
         let output = std::fs::File::create(&log).expect("the log can be written");
-        use std::os::unix::process::CommandExt;
-        let process = command
+        command
             .stdin(Stdio::null())
             .stdout(output.try_clone().expect("a second handle"))
-            .stderr(output)
-            .process_group(0)
-            .spawn()
-            .expect("the engine starts");
+            .stderr(output);
+        let process = process_group::spawn(&mut command).expect("the engine starts");
         Engine { process, log }
     }
 
@@ -623,14 +621,8 @@ impl Engine {
         assert!(!dead, "the engine ended:\n{}", self.log());
     }
 
-    /// With its workers, as Python's engine has them.
     fn end(&mut self) {
-        let group = format!("-{}", self.process.id());
-        let _ = Command::new("kill")
-            .args(["-s", "KILL", "--", &group])
-            .stderr(Stdio::null())
-            .status();
-        let _ = self.process.wait();
+        process_group::kill(&mut self.process);
     }
 }
 
