@@ -6,9 +6,10 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
+use moka::Expiry;
 use moka::future::Cache;
 use serde_json::{Map, Value};
 
@@ -25,6 +26,9 @@ pub const KIND_MARK: &str = "heat_engine_rs";
 
 /// How long an answer counts: a stack of a thousand foreign resources must not ask a thousand times.
 const ANSWERS_COUNT_FOR: Duration = Duration::from_secs(2);
+
+/// How long it counts that no Python engine answered: who has just started one expects to be served.
+const SILENCE_COUNTS_FOR: Duration = Duration::from_millis(500);
 
 /// An engine that is short of time reports late, and clocks differ. Whether it lives, its answer tells.
 const LATE_BY: Duration = Duration::from_secs(10);
@@ -48,6 +52,17 @@ enum Kind {
     Ours,
 }
 
+struct Validity;
+
+impl Expiry<(), Arc<Living>> for Validity {
+    fn expire_after_create(&self, _key: &(), living: &Arc<Living>, _created_at: Instant) -> Option<Duration> {
+        match living.python.is_empty() {
+            true => Some(SILENCE_COUNTS_FOR),
+            false => Some(ANSWERS_COUNT_FOR),
+        }
+    }
+}
+
 #[derive(Clone)]
 pub struct Peers {
     store: Store,
@@ -69,7 +84,7 @@ impl Peers {
             own_engine_id: own_engine_id.to_owned(),
             patience,
             kinds: Arc::default(),
-            living: Cache::builder().max_capacity(1).time_to_live(ANSWERS_COUNT_FOR).build(),
+            living: Cache::builder().max_capacity(1).expire_after(Validity).build(),
         }
     }
 
