@@ -17,6 +17,7 @@ use super::parameters::{ParameterSchema, Parameters, StackIdentity};
 use super::references::References;
 use super::resource_definition::parse_resource;
 use super::stack_definition::StackDefinition;
+use super::version::Keywords;
 use super::world::World;
 use crate::python::regex::Patience;
 
@@ -75,7 +76,8 @@ impl Survey {
         }
     }
 
-    /// Whether a parameter, a condition, a resource or an output of that name is there, but does not make sense.
+    /// Whether a parameter, a condition, a resource or an output of that name is there, but does not make sense, or stands
+    /// in a section that there is not.
     pub fn left_out(&self, name: &str) -> bool {
         self.left_out.contains(name)
     }
@@ -117,6 +119,67 @@ impl From<TemplateError> for Refusal {
     }
 }
 
+/// What of a definition makes sense, and what is wrong with the rest.
+struct Sifted {
+    kept: Option<Value>,
+    refusals: Vec<Refusal>,
+}
+
+impl Sifted {
+    fn sound(definition: Value) -> Self {
+        Self {
+            kept: Some(definition),
+            refusals: Vec::new(),
+        }
+    }
+
+    fn refused(refusal: Refusal) -> Self {
+        Self {
+            kept: None,
+            refusals: vec![refusal],
+        }
+    }
+
+    /// Judges the fields of a resource one by one, since whoever judges them together stops at the first that is wrong.
+    /// Without its type or its properties it would be another resource, of which nothing can be said.
+    fn by_field(
+        definition: &Value,
+        keywords: &Keywords,
+        as_a_whole: Refusal,
+        judge: impl Fn(&Value) -> Result<(), Refusal>,
+    ) -> Self {
+        let Some(fields) = definition.as_object() else {
+            return Self::refused(as_a_whole);
+        };
+        let (of_type, others): (Vec<_>, Vec<_>) = fields.iter().partition(|(key, _)| *key == keywords.resource_type);
+        let typed: Map<String, Value> = of_type
+            .into_iter()
+            .map(|(key, field)| (key.clone(), field.clone()))
+            .collect();
+        if judge(&Value::Object(typed.clone())).is_err() {
+            return Self::refused(as_a_whole);
+        }
+        let mut refusals = Vec::new();
+        let mut sound = typed.clone();
+        for (key, field) in others {
+            let alone = typed.clone().into_iter().chain([(key.clone(), field.clone())]);
+            match judge(&Value::Object(alone.collect())) {
+                Ok(()) => drop(sound.insert(key.clone(), field.clone())),
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+        let keeps_properties = fields.contains_key(keywords.properties) == sound.contains_key(keywords.properties);
+        let sound = Value::Object(sound);
+        if refusals.is_empty() || judge(&sound).is_err() {
+            return Self::refused(as_a_whole);
+        }
+        Self {
+            kept: keeps_properties.then_some(sound),
+            refusals,
+        }
+    }
+}
+
 impl Surveyor {
     fn refuse(&mut self, section: &str, name: &str, error: TemplateError) {
         self.problems.push((vec![section.to_owned(), name.to_owned()], error));
@@ -128,6 +191,9 @@ impl Surveyor {
         for section in self.template.unknown_sections() {
             self.problems.push((vec![section.to_owned()], unknown_section(section)));
             refused.insert(section);
+            let definitions = self.template.body().get(section).and_then(Value::as_object);
+            self.left_out
+                .extend(definitions.into_iter().flat_map(Map::keys).cloned());
         }
         let keywords = self.template.keywords();
         for section in [keywords.parameters, keywords.resources, keywords.outputs] {
@@ -148,17 +214,29 @@ impl Surveyor {
 
     /// Leaves out of a section whatever is refused.
     fn keep(&mut self, section: &str, check: impl Fn(&Template, &str, &Value) -> Result<(), Refusal>) {
-        let mut kept = self.definitions(section);
-        kept.retain(|name, definition| {
-            let refusal = check(&self.template, name, definition).err();
-            let is_sound = refusal.is_none();
-            match refusal {
-                Some(Refusal::For(error)) => self.refuse(section, name, error),
-                Some(Refusal::Following) => drop(self.left_out.insert(name.to_owned())),
-                None => {}
+        self.sift(section, |template, name, definition| {
+            match check(template, name, definition) {
+                Ok(()) => Sifted::sound(definition.clone()),
+                Err(refusal) => Sifted::refused(refusal),
             }
-            is_sound
         });
+    }
+
+    /// Puts in the place of each definition of a section what of it makes sense.
+    fn sift(&mut self, section: &str, check: impl Fn(&Template, &str, &Value) -> Sifted) {
+        let mut kept = Map::new();
+        for (name, definition) in self.definitions(section) {
+            let sifted = check(&self.template, &name, &definition);
+            for refusal in sifted.refusals {
+                if let Refusal::For(error) = refusal {
+                    self.problems.push((vec![section.to_owned(), name.clone()], error));
+                }
+            }
+            match sifted.kept {
+                Some(sound) => drop(kept.insert(name, sound)),
+                None => drop(self.left_out.insert(name)),
+            }
+        }
         let mut body = self.template.body().clone();
         if let Some(present) = body.get_mut(section).filter(|present| present.is_object()) {
             *present = Value::Object(kept);
@@ -265,10 +343,16 @@ impl Surveyor {
                 None => Err(Refusal::For(error)),
             }
         };
-        self.keep(keywords.resources, |template, name, definition| {
-            let checked = template.validate_one(definition);
-            let checked = checked.and_then(|()| parse_resource(name, definition, &scope).map(drop));
-            judged(definition, checked)
+        self.sift(keywords.resources, |template, name, definition| {
+            let judge = |definition: &Value| {
+                let checked = template.validate_one(definition);
+                let checked = checked.and_then(|()| parse_resource(name, definition, &scope).map(drop));
+                judged(definition, checked)
+            };
+            match judge(definition) {
+                Ok(()) => Sifted::sound(definition.clone()),
+                Err(refusal) => Sifted::by_field(definition, keywords, refusal, judge),
+            }
         });
         self.keep(keywords.outputs, |_, name, definition| {
             judged(definition, parse_output(name, definition, &scope).map(drop))
@@ -361,8 +445,42 @@ mod tests {
             ]
         );
         let definition = survey.definition.unwrap();
-        assert_eq!(definition.resources().keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(definition.resources().keys().collect::<Vec<_>>(), ["a", "b", "d"]);
         assert_eq!(definition.outputs().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn each_field_of_a_resource_is_judged() {
+        let body = json!({
+            "heat_template_version": "2018-08-31",
+            "paramters": {"p": {"type": "string"}},
+            "resources": {
+                "a": {"type": "X", "deletion_policy": "retan", "depends_on": {}, "properties": {"x": 1}},
+                "b": {"type": "X", "properties": {"x": {"list_join": 5}}, "condition": "nowhere"},
+                "c": {"type": 5, "condition": "nowhere"},
+                "d": "X",
+            },
+        });
+        let template = Template::new(body, Environment::default(), Files::default()).unwrap();
+        let survey = Survey::of(
+            &template,
+            &StackIdentity::default(),
+            &World::still(Surroundings::default()),
+        );
+        let told_of = |name: &str| {
+            survey
+                .problems
+                .iter()
+                .filter(|(place, _)| place.ends_with(&[name.to_owned()]))
+                .count()
+        };
+        assert_eq!(["a", "b", "c", "d"].map(told_of), [2, 2, 1, 1]);
+        assert_eq!(
+            ["p", "a", "b", "c", "d"].map(|name| survey.left_out(name)),
+            [true, false, true, true, true]
+        );
+        let definition = survey.definition.unwrap();
+        assert!(definition.resource("a").is_some_and(|a| a.properties().is_some()));
     }
 
     #[test]

@@ -252,6 +252,16 @@ impl<'i> Checker<'i> {
         let values = [keywords.properties, keywords.metadata, keywords.value];
         let parts = values.map(|part| (part, &vocabulary)).into_iter();
         let parts: Vec<_> = parts.chain([(keywords.condition, &of_conditions)]).collect();
+        let kept = survey
+            .definition
+            .as_ref()
+            .map(|definition| definition.template().body());
+        let is_kept = |steps: [&str; 3]| {
+            let [section, inner @ ..] = steps;
+            let section = kept.and_then(|body| body.get(section));
+            let part = inner.iter().fold(section, |part, step| part?.get(*step));
+            part.is_some()
+        };
         for section in [keywords.resources, keywords.outputs] {
             let Ok(definitions) = template.definitions(section) else {
                 continue;
@@ -259,7 +269,7 @@ impl<'i> Checker<'i> {
             for (name, definition) in definitions {
                 for (part, vocabulary) in &parts {
                     // What is wrong with a condition has been told.
-                    let is_told = *part == keywords.condition && survey.left_out(name);
+                    let is_told = *part == keywords.condition && !is_kept([section, name, part]);
                     if let Some(value) = definition.get(part).filter(|_| !is_told) {
                         let path = format!("{section}.{name}.{part}");
                         vocabulary.look_through(source, &path, value, &mut self.problems);
