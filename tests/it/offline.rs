@@ -124,7 +124,7 @@ fn results_are_there_as_json_too() {
     let (told, code) = template(&["validate", "--format", "json", "property.yaml"]);
     let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!((code, &told["valid"]), (1, &false.into()));
-    let problem = &told["problems"][1];
+    let problem = &told["problems"][0];
     assert_eq!(problem["line"], 6);
     assert_eq!(problem["help"], "is \"flavor\" meant?");
 

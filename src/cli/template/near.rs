@@ -44,6 +44,14 @@ pub fn question<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
     nearest(name, known).map(|near| format!("is \"{near}\" meant?"))
 }
 
+/// Whether a name that is missing is one that is given, but misspelt.
+pub fn is_misspelt<'a>(missing: &str, given: impl IntoIterator<Item = &'a str>, known: &[&str]) -> bool {
+    let unknown = given.into_iter().filter(|name| !known.contains(name));
+    unknown
+        .into_iter()
+        .any(|name| nearest(name, known.iter().copied()) == Some(missing))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -56,6 +64,14 @@ mod tests {
         assert_eq!(nearest("image", known), None);
         assert_eq!(nearest("y", known), None);
         assert_eq!(nearest("flavor", ["flavor"]), None);
+    }
+
+    #[test]
+    fn what_is_missing_may_be_there_under_a_misspelt_name() {
+        let known = ["flavor", "image", "imago"];
+        assert!(is_misspelt("flavor", ["flavour", "image"], &known));
+        assert!(!is_misspelt("imago", ["image"], &known), "that one is meant");
+        assert!(!is_misspelt("flavor", [], &known));
     }
 
     #[test]

@@ -32,10 +32,12 @@ impl ParameterCheck<'_> {
             }
             let path = format!("parameters.{name}");
             let error = TemplateError::UnknownUserParameter { key: name.clone() };
-            let said_in = self.inputs.environment_that_says(&["parameters", name]);
             let help = near::question(name, defined.keys().map(String::as_str));
-            let problem = Problem::at(said_in.unwrap_or(self.source), Severity::Error, path, error.to_string());
-            problems.push(problem.with_help(help));
+            let problem = match self.inputs.environment_that_says(&["parameters", name]) {
+                Some(said_in) => Problem::at(said_in, Severity::Error, path, error.to_string()),
+                None => Problem::of_file(self.source, Severity::Error, error.to_string()),
+            };
+            problems.push(problem.with_help(help.or_else(|| self.help_with_value(name))));
         }
     }
 
@@ -54,7 +56,8 @@ impl ParameterCheck<'_> {
             let path = format!("{section}.{}", parameter.name);
             match validate_parameter(parameter, with_values) {
                 Ok(()) => self.warn_of_truths(definition, parameter, &path, problems),
-                Err(TemplateError::UserParameterMissing { key }) if value_may_be_lost(lost, &key) => {}
+                Err(TemplateError::UserParameterMissing { key })
+                    if value_may_be_lost(lost, &key) || is_given_misspelt(definition, &key) => {}
                 Err(error @ TemplateError::InvalidSchemaError { .. }) => {
                     problems.push(Problem::at(self.source, Severity::Error, path, error.to_string()));
                 }
@@ -119,10 +122,14 @@ impl ParameterCheck<'_> {
         }
         let help = match error {
             TemplateError::UserParameterMissing { .. } => Some(format!("give it with -P {name}=… or -e FILE")),
-            _ if self.inputs.is_from_command_line(name) => Some(format!("the value is that of -P {name}=…")),
-            _ => None,
+            _ => self.help_with_value(name),
         };
         Problem::at(self.source, Severity::Error, path, error.to_string()).with_help(help)
+    }
+
+    fn help_with_value(&self, name: &str) -> Option<String> {
+        let is_argument = self.inputs.is_from_command_line(name);
+        is_argument.then(|| format!("the value is that of -P {name}=…"))
     }
 
     /// Heat does not look at a default that it does not use.
@@ -165,6 +172,14 @@ fn sections_of_values(environment: &Environment) -> [(&'static str, &Map<String,
         ("parameters", &environment.parameters),
         ("parameter_defaults", &environment.parameter_defaults),
     ]
+}
+
+/// That there is no such parameter is told where it is given.
+fn is_given_misspelt(definition: &StackDefinition, name: &str) -> bool {
+    let given = &definition.template().environment().parameters;
+    let defined = definition.parameters().defined();
+    let defined: Vec<&str> = defined.map(|parameter| parameter.name.as_str()).collect();
+    near::is_misspelt(name, given.keys().map(String::as_str), &defined)
 }
 
 fn value_may_be_lost(lost: &Lost, name: &str) -> bool {

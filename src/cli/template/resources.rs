@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use futures_util::FutureExt as _;
 use indexmap::{IndexMap, IndexSet};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::checked::{Members, Nested, TypeInfo};
 use super::constraints::{NobodyToAsk, validate_parameter};
@@ -335,11 +335,13 @@ impl ResourceCheck<'_> {
         &self,
         description: &str,
         schema: &'static [Property<'static>],
-        mut given: IndexMap<String, Given>,
+        given: IndexMap<String, Given>,
         shape: impl Fn(&mut Properties),
         path: &str,
         problems: &mut Vec<Problem>,
     ) -> Vec<String> {
+        let written = &given;
+        let mut given = given.clone();
         let mut told: Vec<String> = Vec::new();
         for _ in 0..MOST_ERRORS {
             let mut properties = Properties::new(schema, given.clone()).described(description);
@@ -350,7 +352,7 @@ impl ResourceCheck<'_> {
             // Nobody is asked, so nothing is waited for.
             let checked = properties.validate(Depth::Values, &NobodyToAsk).now_or_never();
             let Some(Err(error)) = checked else { break };
-            let Some(name) = self.tell_property(schema, &error, path, problems) else {
+            let Some(name) = self.tell_property(schema, written, &error, path, problems) else {
                 break;
             };
             if told.contains(&name) {
@@ -358,10 +360,10 @@ impl ResourceCheck<'_> {
             }
             if schema.iter().any(|property| property.name == name) {
                 given.insert(name.clone(), Given::Unsettled(Value::Null));
-                told.push(name);
             } else {
                 given.shift_remove(&name);
             }
+            told.push(name);
         }
         told
     }
@@ -370,6 +372,7 @@ impl ResourceCheck<'_> {
     fn tell_property(
         &self,
         schema: &[Property<'_>],
+        written: &IndexMap<String, Given>,
         error: &PropertyError,
         path: &str,
         problems: &mut Vec<Problem>,
@@ -393,7 +396,13 @@ impl ResourceCheck<'_> {
             }
             None => (place, None),
         };
-        problems.push(Problem::at(self.source, Severity::Error, place, error.message.clone()).with_help(help));
+        let is_misspelt = |name| {
+            let known: Vec<&str> = known.iter().map(|property| property.name).collect();
+            near::is_misspelt(name, keys_at(written, inner), &known)
+        };
+        if !missing.is_some_and(is_misspelt) {
+            problems.push(Problem::at(self.source, Severity::Error, place, error.message.clone()).with_help(help));
+        }
         inner
             .first()
             .cloned()
@@ -469,6 +478,10 @@ impl ResourceCheck<'_> {
                 }
                 Some(_) => {}
                 None if !parameter.has_value() => {
+                    let known: Vec<&str> = defined.keys().map(String::as_str).collect();
+                    if near::is_misspelt(name, given.keys().map(String::as_str), &known) {
+                        continue;
+                    }
                     let message = format!("Property {name} not assigned");
                     let help = Some(format!("{} needs it", nested.file));
                     problems.push(Problem::at(self.source, Severity::Error, path, message).with_help(help));
@@ -565,6 +578,22 @@ fn pieces<'e>(path: &str, expression: &'e Expression) -> Vec<(String, &'e Expres
             .collect(),
         _ => vec![(path.to_owned(), expression)],
     }
+}
+
+/// The names that are given at a path.
+fn keys_at<'g>(given: &'g IndexMap<String, Given>, path: &[String]) -> Vec<&'g str> {
+    let Some((first, rest)) = path.split_first() else {
+        return given.keys().map(String::as_str).collect();
+    };
+    let Some(Given::Value(value) | Given::Unsettled(value)) = given.get(first) else {
+        return Vec::new();
+    };
+    let inner = rest.iter().try_fold(value, |value, step| match value {
+        Value::Array(items) => items.get(step.parse::<usize>().ok()?),
+        value => value.get(step),
+    });
+    let entries = inner.and_then(Value::as_object);
+    entries.into_iter().flat_map(Map::keys).map(String::as_str).collect()
 }
 
 /// The schema in which a name at a path is looked up.
