@@ -71,16 +71,27 @@ impl Vocabulary {
             Value::Object(entries) => {
                 for (key, value) in entries {
                     let path = format!("{path}.{key}");
-                    if entries.len() == 1
-                        && let Some(problem) = self.suspicious(source, &path, key)
-                    {
-                        problems.push(problem);
-                    }
+                    let suspicious = match entries.len() {
+                        1 => self.suspicious(source, &path, key),
+                        _ => self.not_alone(source, &path, key),
+                    };
+                    problems.extend(suspicious);
                     self.look_through(source, &path, value, problems);
                 }
             }
             _ => {}
         }
+    }
+
+    /// A function beside other keys is called by nobody.
+    fn not_alone(&self, source: &Source, path: &str, key: &str) -> Option<Problem> {
+        // In a condition nothing else than a call makes sense, and the error is told.
+        if self.are_short_words_functions || !is_marked(key) || !self.known.contains(&key) {
+            return None;
+        }
+        let message = format!("{key} is taken for plain text, since other keys stand beside it");
+        let help = Some("a function stands alone in its map".to_owned());
+        Some(Problem::at(source, Severity::Warning, path, message).with_help(help))
     }
 
     fn suspicious(&self, source: &Source, path: &str, key: &str) -> Option<Problem> {
@@ -100,7 +111,6 @@ impl Vocabulary {
         if let Some((_, since)) = self.elsewhere.iter().find(|(name, _)| *name == key) {
             return warn(no_function(), format!("version {since} has it"));
         }
-        let is_marked = |name: &str| name.contains(['_', ':']) || name == "Ref";
         if let Some(counterpart) = hints::counterpart(self.version, key).filter(|_| is_marked(key)) {
             return warn(no_function(), counterpart);
         }
@@ -109,4 +119,9 @@ impl Vocabulary {
         let help = near::question(key, self.known.iter().filter(may_be_meant).copied())?;
         warn(format!("{key} is no function, and taken for plain text"), help)
     }
+}
+
+/// Whether a name looks like that of a function wherever it stands.
+fn is_marked(name: &str) -> bool {
+    name.contains(['_', ':']) || name == "Ref"
 }

@@ -60,7 +60,7 @@ enum TemplateVerb {
     #[command(after_help = "Exit codes: 0 sound, 1 errors found, 2 a file cannot be read")]
     Validate(ValidateArguments),
     /// Show properties and outputs as far as they can be told without a cloud
-    #[command(after_help = "Exit codes: 0 shown, 1 errors found, 2 a file cannot be read")]
+    #[command(after_help = "Exit codes: 0 shown, 1 errors found, 2 a file cannot be read, or a resource is not there")]
     Resolve(ResolveArguments),
     /// List the functions that a version of the language has
     Functions(functions::FunctionsArguments),
