@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use url::Url;
 
-use super::value;
+use super::http_url::http_url;
 
 const LONGEST_NAME: usize = 253;
 const LONGEST_LABEL: usize = 63;
@@ -70,7 +70,7 @@ pub(super) fn listening(text: &str) -> Result<(), String> {
 
 /// A URL at which a service of the cloud can be asked.
 pub fn service_url(text: &str) -> Result<(), String> {
-    value::http_url(text)?;
+    http_url(text)?;
     let url = Url::parse(text).map_err(|error| format!("'{text}' is no URL: {error}"))?;
     match url.port() {
         Some(0) => Err(format!("'{text}' has the port 0")),

@@ -11,6 +11,7 @@ pub mod clients;
 pub mod database;
 pub mod engine;
 pub mod error;
+mod http_url;
 pub mod ini;
 pub mod keystone;
 pub mod layers;
