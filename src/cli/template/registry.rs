@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use indexmap::IndexSet;
 use serde_json::{Map, Value};
 
 use super::near;
@@ -20,8 +21,11 @@ const BESIDE_TYPES: [&str; 2] = ["resources", "base_url"];
 /// What may stand beside types of a single resource.
 const OF_RESOURCES: [&str; 3] = ["hooks", "restricted_actions", "base_url"];
 
-/// `is "x" meant?`, for a type that there is, or that the registry maps.
+/// `is "x" meant?`, for a type that there is, or that the registry maps. One that the registry maps itself is not misspelt.
 pub fn near_type(name: &str, registry: &ResourceRegistry) -> Option<String> {
+    if registry.type_names().contains(&name) {
+        return None;
+    }
     let known = inventory::types().keys().copied();
     near::question(name, known.chain(registry.type_names()))
 }
@@ -115,11 +119,25 @@ pub fn warn_of_unknown_targets(sources: &[Source], environment: &Environment, pr
         let path = path.join(".");
         let is_told = |source: &Source| problems.iter().any(|problem| problem.is_at(source, &path));
         if let Some(source) = said_in.filter(|source| !is_known && !is_told(source)) {
-            let message = format!("there is no resource type \"{target}\"");
+            let message = match circle(&registry, target) {
+                Some(circle) => format!("\"{target}\" stands for itself: {}", circle.join(" -> ")),
+                None => format!("there is no resource type \"{target}\""),
+            };
             let help = near_type(target, &environment.registry);
             problems.push(Problem::at(source, Severity::Warning, path, message).with_help(help));
         }
     }
+}
+
+/// The way from a type back to itself, if what it stands for leads there.
+fn circle<'v>(registry: &'v Value, name: &'v str) -> Option<Vec<&'v str>> {
+    let mut way = IndexSet::new();
+    let mut next = name;
+    while way.insert(next) {
+        next = registry.get(next)?.as_str()?;
+    }
+    let circle = way.iter().skip_while(|step| **step != next);
+    Some(circle.copied().chain([next]).collect())
 }
 
 fn collect_targets<'v>(entries: &'v Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>, &'v str)>) {
