@@ -8,6 +8,7 @@ pub mod inspect;
 pub mod once;
 pub mod run;
 mod screen;
+mod secrets;
 pub mod template;
 
 use std::io::Write;

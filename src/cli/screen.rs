@@ -122,8 +122,14 @@ impl Columns {
 /// Control characters in what tenants write must not reach the terminal.
 pub fn one_line(text: &str) -> String {
     text.chars()
-        .map(|character| if character.is_control() { ' ' } else { character })
+        .map(|character| if is_invisible(character) { ' ' } else { character })
         .collect()
+}
+
+/// What moves the cursor, or turns the direction in which the rest is read.
+fn is_invisible(character: char) -> bool {
+    let turns = matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    character.is_control() || turns
 }
 
 /// The same for text that may have lines of its own.

@@ -15,6 +15,7 @@ use crate::resource::constraints::CustomConstraints;
 use crate::resource::failure::{Failure, Remedy};
 use crate::resource::properties::{Depth, PropertyError};
 use crate::resource::rules::Facts;
+use crate::store::UnstorableName;
 use crate::template::{
     DeletionPolicy, NoResources, References, ResolveError, ResourceDefinition, StackDefinition, TemplateError,
 };
@@ -76,13 +77,18 @@ pub async fn validate_resources(
 
 /// A name that no row can have would be found out only when the stack is stored already.
 fn check_name(services: &Services, name: &str) -> Result<(), StackError> {
-    const SHOWN: usize = 40;
     services.store.check_name(name).map_err(|problem| {
-        let start: String = name.chars().take(SHOWN).collect();
-        let dots = if start.len() < name.len() { "…" } else { "" };
-        let message = format!("Invalid name for resource \"{start}{dots}\": {problem}.");
+        let message = unstorable_name(name, problem);
         StackError::Refused(Failure::terminal("StackValidationFailed", message))
     })
+}
+
+/// That no row can have the name of a resource, and why.
+pub fn unstorable_name(name: &str, problem: UnstorableName) -> String {
+    const SHOWN: usize = 40;
+    let start: String = name.chars().take(SHOWN).collect();
+    let dots = if start.len() < name.len() { "…" } else { "" };
+    format!("Invalid name for resource \"{start}{dots}\": {problem}.")
 }
 
 async fn validate_parameters(

@@ -102,6 +102,6 @@ pub use stack_lock::StackLock;
 pub use swap::Swap;
 pub use sweep_lock::SweepLock;
 pub use sync_point::{NewSyncPoint, SyncPoint, SyncPointKey};
-pub use text::UnstorableName;
+pub use text::{UnstorableName, name_fits};
 pub use user_creds::{NewUserCreds, UserCreds};
 pub use value::SqlValue;

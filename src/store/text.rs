@@ -28,17 +28,23 @@ pub enum UnstorableName {
     Character(char),
 }
 
+/// Whether a name is short enough for its column, in whatever characters.
+pub fn name_fits(name: &str) -> Result<(), UnstorableName> {
+    match name.chars().count() {
+        length if length > NAME_CHARACTERS => Err(UnstorableName::TooLong(length)),
+        _ => Ok(()),
+    }
+}
+
 impl Repertoire {
     pub fn check_name(self, name: &str) -> Result<(), UnstorableName> {
-        let length = name.chars().count();
         let foreign = match self {
             Repertoire::Full => None,
             Repertoire::BasicPlane => name.chars().find(|character| *character > '\u{ffff}'),
         };
         match foreign {
             Some(character) => Err(UnstorableName::Character(character)),
-            None if length > NAME_CHARACTERS => Err(UnstorableName::TooLong(length)),
-            None => Ok(()),
+            None => name_fits(name),
         }
     }
 

@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::secrets::Secrets;
 use super::sql;
 use super::text::Printer;
+use crate::cli::secrets::Secrets;
 use crate::convergence::witness::{Decision, Ended, Step};
 use crate::journal::{Entry, Message, MessageKind, Outcome, Request, Statement};
 use crate::resource::properties::Properties;

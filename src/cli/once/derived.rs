@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::secrets::{Derived, Secrets, leaf_texts};
+use crate::cli::secrets::{Derived, Secrets, leaf_texts};
 use crate::resource::attributes;
 use crate::stack::known::KnownResources;
 use crate::stack::node::NodeData;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::account::{Account, Book, Event, Opening, Row, Verdict, What};
-use super::secrets::Secrets;
 use super::sql::visible_values;
+use crate::cli::secrets::Secrets;
 use crate::journal::{MessageKind, Outcome};
 use crate::stack::node::Node;
 

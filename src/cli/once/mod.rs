@@ -11,7 +11,6 @@ mod account;
 mod derived;
 mod json;
 mod log;
-mod secrets;
 mod sql;
 mod subject;
 mod target;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::secrets::Secrets;
+use crate::cli::secrets::Secrets;
 use crate::journal::Statement;
 
 /// Tables in which every text may hold somebody's secrets, sealed or not.

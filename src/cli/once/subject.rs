@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::account::{Account, Closing, Opening, Predecessor, Row, Verdict};
 use super::derived::{Kept, add_derived};
-use super::secrets::Secrets;
 use super::target::{NodeName, Target};
 use crate::cli::by_hand::find_stack;
 use crate::cli::screen::{age, duration};
+use crate::cli::secrets::Secrets;
 use crate::convergence::engine::Convergence;
 use crate::convergence::request::{CheckRequest, Checked};
 use crate::convergence::survey::{NodeState, Phase, Progress, Survey, Time};

@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::account::{Book, Closing, Event, Opening, Row, Verdict, What, was_sent};
-use super::secrets::Secrets;
 use super::sql::{self, Readable};
 use crate::cli::by_hand;
 use crate::cli::screen::{Columns, Ink, Paint, cut, duration, one_line};
+use crate::cli::secrets::Secrets;
 use crate::convergence::witness::{Decision, Ended};
 use crate::journal::{Message, MessageKind, Outcome, Request, Statement};
 use crate::stack::node::{Node, NodeData};

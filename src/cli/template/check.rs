@@ -13,6 +13,7 @@ use super::environments::Lost;
 use super::facade;
 use super::files::{self, is_remote};
 use super::groups::Group;
+use super::hidden;
 use super::hints::part_at;
 use super::inputs::Inputs;
 use super::keys;
@@ -20,12 +21,15 @@ use super::misspelt::Vocabulary;
 use super::names::Names;
 use super::near;
 use super::parameters::ParameterCheck;
-use super::problem::{Problem, Severity};
+use super::problem::{self, Problem, Severity};
 use super::registry::{REGISTRY, near_type};
 use super::resources::ResourceCheck;
 use super::source::Source;
+use crate::cli::secrets::Secrets;
 use crate::plugins::inventory;
 use crate::python::json_reader::loads_noting;
+use crate::stack::validate::unstorable_name;
+use crate::store::name_fits;
 use crate::template::error::dotted_path;
 use crate::template::parameters::StackIdentity;
 use crate::template::reading::Places;
@@ -54,6 +58,8 @@ pub struct Checker<'i> {
     resource_names: Vec<String>,
     /// What of the environments could not be read.
     lost: Lost,
+    /// What nobody is to be shown.
+    secrets: Secrets,
 }
 
 impl<'i> Checker<'i> {
@@ -66,7 +72,14 @@ impl<'i> Checker<'i> {
             parameter_names: Vec::new(),
             resource_names: Vec::new(),
             lost: Lost::default(),
+            secrets: Secrets::default(),
         }
+    }
+
+    /// What was found, in the order in which it is read, and what is to be hidden wherever else it turns up.
+    pub fn into_findings(self) -> (Vec<Problem>, Secrets) {
+        let problems = self.problems.into_iter().map(|problem| problem.without(&self.secrets));
+        (problem::in_order(problems.collect()), self.secrets)
     }
 
     /// Looks at the template that the user names.
@@ -75,7 +88,11 @@ impl<'i> Checker<'i> {
         let template = self.read(source)?;
         let (environment, lost) = self.inputs.environment(Some(&template), &mut self.problems);
         self.lost = lost;
+        for source in self.inputs.environments() {
+            self.warn_of_repeated_keys(source);
+        }
         let template = template.with_environment(environment);
+        self.secrets = hidden::values(&template);
         let inputs = self.inputs;
         ParameterCheck { inputs, source }.given(&template, &mut self.problems);
         let checked = self.check(source, template, true);
@@ -235,6 +252,8 @@ impl<'i> Checker<'i> {
         for name in definition.resources().keys() {
             let message = if name.contains('/') {
                 "Resource name may not contain \"/\"".to_owned()
+            } else if let Err(problem) = name_fits(name) {
+                unstorable_name(name, problem)
             } else if definition.parameters().get(name).is_some() {
                 format!("a resource and a parameter are called \"{name}\"")
             } else {

@@ -94,6 +94,10 @@ impl Inputs {
         }
     }
 
+    pub fn environments(&self) -> &[Source] {
+        &self.environments
+    }
+
     /// The last file that says something at a path of the environment.
     pub fn environment_that_says(&self, path: &[&str]) -> Option<&Source> {
         self.environments.iter().rev().find(|source| source.says(path))

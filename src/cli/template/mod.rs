@@ -9,6 +9,7 @@ mod facade;
 mod files;
 mod functions;
 mod groups;
+mod hidden;
 mod hints;
 mod inputs;
 mod keys;
@@ -60,7 +61,11 @@ enum TemplateVerb {
     #[command(after_help = "Exit codes: 0 sound, 1 errors found, 2 a file cannot be read")]
     Validate(ValidateArguments),
     /// Show properties and outputs as far as they can be told without a cloud
-    #[command(after_help = "Exit codes: 0 shown, 1 errors found, 2 a file cannot be read, or a resource is not there")]
+    #[command(
+        after_help = "Values of hidden parameters are shown as ***; what a function makes of one, such as its \
+                            digest, is not hidden.\n\n\
+                            Exit codes: 0 shown, 1 errors found, 2 a file cannot be read, or a resource is not there"
+    )]
     Resolve(ResolveArguments),
     /// List the functions that a version of the language has
     Functions(functions::FunctionsArguments),

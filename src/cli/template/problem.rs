@@ -8,6 +8,7 @@ use super::hints;
 use super::source::Source;
 use super::words::in_words;
 use crate::cli::screen::{in_lines, one_line};
+use crate::cli::secrets::Secrets;
 use crate::template::reading::Mark;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,6 +116,11 @@ impl Problem {
         self
     }
 
+    pub fn with_help_unless_helped(mut self, help: &str) -> Self {
+        self.help.get_or_insert_with(|| help.to_owned());
+        self
+    }
+
     /// The same as a warning, and why it is none but that.
     pub fn harmless(mut self, why: &str) -> Self {
         self.severity = Severity::Warning;
@@ -122,6 +128,21 @@ impl Problem {
             Some(help) => format!("{help} ({why})"),
             None => why.to_owned(),
         });
+        self
+    }
+
+    /// The same without what must not be seen.
+    pub fn without(mut self, secrets: &Secrets) -> Self {
+        let hide = |text: &mut String| *text = secrets.hide_in(text);
+        hide(&mut self.message);
+        self.help.iter_mut().for_each(hide);
+        for place in self
+            .place
+            .iter_mut()
+            .chain(self.remark.iter_mut().map(|(place, _)| place))
+        {
+            place.shown.iter_mut().for_each(|(shown, _)| hide(shown));
+        }
         self
     }
 

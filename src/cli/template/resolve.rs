@@ -15,14 +15,15 @@ pub fn run(arguments: &ResolveArguments) -> anyhow::Result<(String, u8)> {
     let inputs = Inputs::read(&arguments.inputs)?;
     let mut checker = Checker::new(&inputs);
     let checked = checker.check_root();
-    let mut errors: Vec<Problem> = checker.problems.into_iter().filter(Problem::is_error).collect();
+    let (mut errors, secrets) = checker.into_findings();
+    errors.retain(Problem::is_error);
     if let Some(checked) = &checked {
         ensure_resources_exist(checked, &arguments.resource)?;
     }
     let mut refusal = None;
     let resolved = checked
         .as_ref()
-        .map(|checked| resolved(checked, &arguments.resource, &mut refusal));
+        .map(|checked| secrets.hide(&resolved(checked, &arguments.resource, &mut refusal)));
     let refusal = refusal.map(|fault| Problem::of_file(&inputs.template, Severity::Error, fault.to_string()));
     errors.extend(refusal);
     let errors = problem::in_order(errors);

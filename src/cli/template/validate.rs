@@ -14,12 +14,12 @@ pub fn run(arguments: &ValidateArguments) -> anyhow::Result<(String, u8)> {
     let inputs = Inputs::read(&arguments.inputs)?;
     let mut checker = Checker::new(&inputs);
     let checked = checker.check_root();
-    let problems = problem::in_order(checker.problems);
+    let (problems, secrets) = checker.into_findings();
     let is_sound = !problems.iter().any(|problem| arguments.strict || problem.is_error());
     let shown = checked
         .as_ref()
         .filter(|_| is_sound)
-        .map(|checked| described(checked, arguments.show_nested));
+        .map(|checked| secrets.hide(&described(checked, arguments.show_nested)));
     let text = match arguments.inputs.output.format {
         Format::Json => {
             let report = json!({"valid": is_sound, "problems": problem::to_json(&problems), "template": shown});

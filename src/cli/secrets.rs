@@ -2,7 +2,7 @@
 //!
 //! By value: hidden parameters, what resources keep encrypted, what lets the caller in; wherever such a value turns up, in
 //! a property, in what a predecessor told, in a statement, it is `***`. By name: what is called a password is one. By descent:
-//! what a function makes of one ([`super::derived`]).
+//! what a function makes of one, where that is looked for ([`super::once`]).
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
@@ -145,7 +145,8 @@ impl Secrets {
         }
     }
 
-    fn add_leaves(&mut self, value: &Value) {
+    /// All texts and numbers in a value.
+    pub fn add_leaves(&mut self, value: &Value) {
         match value {
             Value::String(text) => self.add(text),
             Value::Number(number) => self.add(&number.to_string()),
