@@ -63,7 +63,7 @@ impl ResourceCheck<'_> {
         let states = OfflineStates(self.types);
         let scope = self.definition.scope(&states);
         for resource in self.definition.resources().values() {
-            self.check_depends_on(resource, &mut problems);
+            self.check_depends_on(resource, &scope, &mut problems);
             self.check_functions(resource, &scope, &mut problems);
             self.check_properties(resource, &scope, &mut problems);
         }
@@ -125,8 +125,17 @@ impl ResourceCheck<'_> {
         })
     }
 
-    fn check_depends_on(&self, resource: &ResourceDefinition, problems: &mut Vec<Problem>) {
+    fn check_depends_on(&self, resource: &ResourceDefinition, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
         let path = self.keywords_path(resource, self.definition.template().keywords().depends_on);
+        // Nothing is made that could wait.
+        if let Err(ResolveError {
+            fault: Fault::Template(error),
+            ..
+        }) = resource.required_resource_names(scope)
+            && matches!(error, TemplateError::InvalidExternalResourceDependency { .. })
+        {
+            self.refuse(problems, &path, &error);
+        }
         for name in resource.depends_on() {
             // One whose condition does not hold is not waited for.
             if !self.definition.is_resource_name(name) {
@@ -147,45 +156,71 @@ impl ResourceCheck<'_> {
             (keywords.update_policy, resource.update_policy()),
             (keywords.external_id, resource.external_id_expression()),
         ];
+        let is_external = resource.external_id_expression().is_some();
+        let is_judged = !is_external && self.types.get(&resource.name).is_some_and(is_judged);
         for (part, expression) in parts {
             let path = self.keywords_path(resource, part);
             for (path, expression) in expression.into_iter().flat_map(|expression| pieces(&path, expression)) {
-                self.check_expression(&path, expression, scope, problems);
+                let is_sound = self.check_expression(&path, expression, scope, problems);
+                if is_sound && is_judged && part == keywords.properties {
+                    self.check_before_anything_is_made(&path, expression, scope, problems);
+                }
             }
         }
     }
 
-    /// What is wrong with the functions of a value: their arguments, what they refer to, what comes of them.
-    fn check_expression(&self, path: &str, expression: &Expression, scope: &Scope<'_>, problems: &mut Vec<Problem>) {
+    /// A stack's properties are computed before anything is made, and whoever cannot do so refuses the stack.
+    fn check_before_anything_is_made(
+        &self,
+        path: &str,
+        expression: &Expression,
+        scope: &Scope<'_>,
+        problems: &mut Vec<Problem>,
+    ) {
+        // Of a template that others give values nothing follows, and zones are not known here.
+        if expression.needs_no_cloud() || expression.needs_availability_zones() || !self.open.is_empty() {
+            return;
+        }
+        if let Err(error) = expression.resolve_or_absent(scope) {
+            let mut refused = Vec::new();
+            self.refuse_resolving(&mut refused, &below(path, &error.path()), error);
+            let why = "tried before anything is made, when each attribute is null";
+            problems.extend(refused.into_iter().map(|problem| problem.with_help_unless_helped(why)));
+        }
+    }
+
+    /// Tells what is wrong with the functions of a value: their arguments, what they refer to, what comes of them. Gives
+    /// whether nothing is.
+    fn check_expression(
+        &self,
+        path: &str,
+        expression: &Expression,
+        scope: &Scope<'_>,
+        problems: &mut Vec<Problem>,
+    ) -> bool {
         let steps = [path];
         let place = Place::Start(&steps);
         if let Err(error) = expression.validate(scope, &place) {
-            let error = match error {
+            match error {
                 // The place of an attribute is told; which one it is about is in the message.
                 TemplateError::StackValidationFailed { path, message, .. } => {
                     self.refuse_located(problems, &dotted_path(&path), &message);
-                    return;
                 }
-                other => other,
-            };
-            self.refuse(problems, path, &error);
-            return;
+                other => self.refuse(problems, path, &other),
+            }
+            return false;
         }
         if let Err(error) = expression.dependencies(scope, &place) {
             self.refuse_resolving(problems, path, error);
-            return;
+            return false;
         }
-        if let Err(error) = expression.resolve_partly(scope) {
-            let inner = error.path();
-            let dot = if inner.is_empty() || inner.starts_with('[') {
-                ""
-            } else {
-                "."
-            };
-            let path = format!("{path}{dot}{inner}");
-            self.refuse_resolving(problems, &path, error);
+        let resolved = expression.resolve_partly(scope);
+        let is_sound = resolved.is_ok();
+        if let Err(error) = resolved {
+            self.refuse_resolving(problems, &below(path, &error.path()), error);
         }
         problems.extend(self.asked_of_groups(path, expression, scope));
+        is_sound
     }
 
     fn refuse_located(&self, problems: &mut Vec<Problem>, path: &str, message: &str) {
@@ -234,11 +269,7 @@ impl ResourceCheck<'_> {
         let properties = self.given(resource.properties(), scope);
         let section = self.definition.template().keywords().properties;
         let path = self.keywords_path(resource, section);
-        let is_looked_at = match info {
-            TypeInfo::Known(known) => !takes_anything(known),
-            TypeInfo::Template(_) => true,
-            TypeInfo::Opaque | TypeInfo::Unknown => false,
-        };
+        let is_looked_at = is_judged(info);
         if is_looked_at && resource.properties().is_some_and(Expression::is_call) {
             let message =
                 format!("{section} have to be a map, in which functions stand for values, and not for all of it");
@@ -566,6 +597,25 @@ fn shown_circle(circle: &[&str]) -> String {
             )
         }
         _ => closed.join(" -> "),
+    }
+}
+
+/// The path of a part, as messages write it.
+fn below(path: &str, inner: &str) -> String {
+    let dot = if inner.is_empty() || inner.starts_with('[') {
+        ""
+    } else {
+        "."
+    };
+    format!("{path}{dot}{inner}")
+}
+
+/// Whether what a resource of that type is given is looked at before the stack is made.
+fn is_judged(info: &TypeInfo) -> bool {
+    match info {
+        TypeInfo::Known(known) => !takes_anything(known),
+        TypeInfo::Template(_) => true,
+        TypeInfo::Opaque | TypeInfo::Unknown => false,
     }
 }
 
