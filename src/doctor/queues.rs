@@ -49,7 +49,7 @@ async fn judge(bus: &Bus, left: Vec<LeftQueue>, remove: bool, report: &mut Repor
             Area::Queues,
             format!("of engines that are gone, with messages in them: {}", list(&full)),
             "the messages were for those engines alone, and nobody will read them",
-            "they can go: `rabbitmqctl delete_queue NAME`",
+            "they can go: `rabbitmqctl delete_queue -p VHOST NAME`",
         );
     }
     if empty.is_empty() {

@@ -294,7 +294,7 @@ fn judge_listed(bus: &Bus, present: &[String], listed: &Listed, report: &mut Rep
                 Area::Broker,
                 format!("what is sent to {topic} goes to these queues, too: {}", join(listeners)),
                 "whoever reads them does the work twice; if nobody does, they fill the broker's memory",
-                "if they are not meant to be: `rabbitmqctl delete_queue NAME`",
+                "if they are not meant to be: `rabbitmqctl delete_queue -p VHOST NAME`",
             );
         }
     }
