@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::envelope::{self, Unreadable};
 use super::request::{Incoming, Malformed};
+use super::version::{self, Unserved};
 
 /// A request that is not on the bus any more.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub struct CapturedRequest {
     pub method: String,
     pub arguments: Map<String, Value>,
     pub context: Map<String, Value>,
+    pub version: String,
+    pub namespace: Option<String>,
 }
 
 /// Why a capture is no request.
@@ -37,7 +40,14 @@ impl CapturedRequest {
             method: request.method,
             arguments: request.arguments,
             context: request.context,
+            version: request.version,
+            namespace: request.namespace,
         })
+    }
+
+    /// Whether a server of version `served` would take it off the bus.
+    pub fn check_version(&self, served: &str) -> Result<(), Unserved> {
+        version::check(served, self.namespace.as_deref(), &self.version)
     }
 }
 
@@ -78,6 +88,31 @@ mod tests {
             assert_eq!(request.method, "check_resource");
             assert_eq!(request.arguments["resource_id"], 7);
             assert_eq!(request.context["tenant_id"], "p");
+        }
+    }
+
+    #[test]
+    fn what_the_bus_would_not_deliver_is_not_served() {
+        let served = |more: Value| {
+            let mut frame = json!({"method": "m"});
+            let more = more.as_object().expect("an object").clone();
+            frame.as_object_mut().expect("an object").extend(more);
+            read(&frame).unwrap().check_version("1.9")
+        };
+        for good in [
+            json!({}),
+            json!({"version": "1.9"}),
+            json!({"version": "1.2", "namespace": null}),
+        ] {
+            assert_eq!(served(good.clone()), Ok(()), "{good}");
+        }
+        for odd in [
+            json!({"version": "9.9"}),
+            json!({"version": "1.10"}),
+            json!({"version": 1}),
+            json!({"namespace": "n"}),
+        ] {
+            assert_eq!(served(odd.clone()), Err(Unserved), "{odd}");
         }
     }
 

@@ -47,3 +47,4 @@ pub use request::{Answer, Dispatch, Frame, Receipt, ReplyAddress, Request};
 pub use rpc_client::{CallError, RpcClient, Target};
 pub use rpc_server::{RpcServer, ServerOptions};
 pub use topology::{ExchangeDeclaration, ExchangeKind};
+pub use version::Unserved;

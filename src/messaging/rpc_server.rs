@@ -523,17 +523,16 @@ async fn work(
 }
 
 fn check_version(served: &str, incoming: &Incoming) -> Result<(), Fault> {
-    if incoming.namespace.is_none() && version::is_compatible(served, &incoming.version) {
-        return Ok(());
-    }
-    tracing::warn!(
-        method = incoming.method,
-        version = incoming.version,
-        namespace = incoming.namespace,
-        unique_id = incoming.unique_id,
-        "this version of the method is not served"
-    );
-    Err(Fault::unsupported_version(&incoming.version, &incoming.method))
+    version::check(served, incoming.namespace.as_deref(), &incoming.version).map_err(|unserved| {
+        tracing::warn!(
+            method = incoming.method,
+            version = incoming.version,
+            namespace = incoming.namespace,
+            unique_id = incoming.unique_id,
+            "{unserved}"
+        );
+        Fault::unsupported_version(&incoming.version, &incoming.method)
+    })
 }
 
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {

@@ -1,5 +1,18 @@
 //! RPC versions: what serves a version serves all lower minor versions of the same major version.
 
+/// What is asked for is of another version than this program has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this version of the method is not served")]
+pub struct Unserved;
+
+/// Whether who serves `served` may take a request for `requested`. Methods in a namespace are served by nobody here.
+pub(super) fn check(served: &str, namespace: Option<&str>, requested: &str) -> Result<(), Unserved> {
+    match namespace.is_none() && is_compatible(served, requested) {
+        true => Ok(()),
+        false => Err(Unserved),
+    }
+}
+
 /// Whether an implementation of `implemented` serves a request for `requested`. What is no version is served by none.
 pub(super) fn is_compatible(implemented: &str, requested: &str) -> bool {
     let (Some(implemented), Some(requested)) = (parse(implemented), parse(requested)) else {

@@ -21,7 +21,7 @@ use crate::convergence::work::NoReceipt;
 use crate::identity::RequestContext;
 use crate::messaging::CapturedRequest;
 use crate::resource::state::Status;
-use crate::rpc::worker::read_check;
+use crate::rpc::worker::{WORKER_VERSION, read_check};
 use crate::stack::node::{Node, NodeData};
 use crate::stack::services::Services;
 use crate::stack::stored::{readable, state_of};
@@ -289,6 +289,12 @@ fn state_of_stack(stack: &store::Stack) -> String {
 async fn of_frame(services: &Services, from: &str, captured: &CapturedRequest) -> anyhow::Result<Found> {
     let no_replay = || format!("{from} is no frame that can be replayed");
     let request = read_check(&captured.method, captured.arguments.clone()).with_context(no_replay)?;
+    captured.check_version(WORKER_VERSION).with_context(|| {
+        let (version, method) = (&captured.version, &captured.method);
+        let of = captured.namespace.as_ref();
+        let of = of.map_or(String::new(), |namespace| format!(" in namespace {namespace}"));
+        format!("{from} asks for version {version} of {method}{of}")
+    })?;
     let new_request_id = || format!("req-{}", services.clock.new_uuid());
     let context = RequestContext::from_wire(&captured.context, new_request_id).with_context(no_replay)?;
     let Some(resource_id) = request.node.resource_id() else {

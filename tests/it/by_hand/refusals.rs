@@ -98,7 +98,20 @@ fn a_broken_frame_is_told_from_a_good_one() {
     let whole = json!({
         "resource_id": 4711, "current_traversal": "t", "data": {}, "is_update": true, "adopt_stack_data": null,
     });
+    let asks_for = |key: &str, value: &str| {
+        let mut frame = json!({"method": "check_resource", "args": whole});
+        frame[key] = value.into();
+        frame.to_string()
+    };
     let broken = [
+        (
+            asks_for("version", "9.9"),
+            "asks for version 9.9 of check_resource: this version of the method is not served",
+        ),
+        (
+            asks_for("namespace", "n"),
+            "asks for version 1.0 of check_resource in namespace n: this version of the method is not served",
+        ),
         (
             "{\"oslo.version\": \"2.0\", \"oslo.mess".to_owned(),
             "its body is not JSON: ",
@@ -120,7 +133,11 @@ fn a_broken_frame_is_told_from_a_good_one() {
             ),
             "invalid literal for int() with base 10: 'x'",
         ),
-        (check(whole), "resource 4711, which the frame is about, is gone"),
+        (
+            asks_for("version", "1.9"),
+            "resource 4711, which the frame is about, is gone",
+        ),
+        (check(whole.clone()), "resource 4711, which the frame is about, is gone"),
     ];
     for (frame, message) in broken {
         std::fs::write(&path, &frame).expect("it can be written");
