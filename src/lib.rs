@@ -22,3 +22,4 @@ pub mod python;
 pub mod journal;
 pub mod clock;
 pub mod exception;
+pub mod near;

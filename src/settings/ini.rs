@@ -59,6 +59,16 @@ impl IniFile {
             .and_then(|keys| keys.get(key))
             .map_or(&[], Vec::as_slice)
     }
+
+    /// What a group assigns to, each with the line, in the order of the file.
+    pub fn assignments(&self, group: &str) -> Vec<(usize, &str)> {
+        let keys = self.groups.get(&normalized(group)).into_iter().flatten();
+        let mut assignments: Vec<(usize, &str)> = keys
+            .flat_map(|(key, values)| values.iter().map(move |value| (value.line, key.as_str())))
+            .collect();
+        assignments.sort_unstable();
+        assignments
+    }
 }
 
 fn normalized(group: &str) -> String {

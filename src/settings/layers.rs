@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::{Origin, SettingsError};
 use super::ini::IniFile;
-use super::option::{Kind, OptionSpec};
+use super::option::{GroupSpec, Kind, OptionSpec};
 
 /// A file or a directory of files that the daemon is told to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -143,14 +143,43 @@ impl Layers {
         found
     }
 
+    /// What is set in a group under a name that is none of its options'.
+    pub fn unknown_names(&self, group: &GroupSpec) -> Vec<(Origin, String)> {
+        let mut found = Vec::new();
+        for file in &self.files {
+            let assignments = file.assignments(group.name);
+            let unknown = assignments.into_iter().filter(|(_, name)| group.option(name).is_none());
+            found.extend(unknown.map(|(line, name)| (Origin::file(&file.path, line), name.to_owned())));
+        }
+        let prefix = variable_of(group.name, "");
+        for variable in self.environment.keys() {
+            let Some(name) = variable.strip_prefix(&prefix) else {
+                continue;
+            };
+            if !group
+                .options()
+                .any(|option| variable_of(group.name, option.name) == *variable)
+            {
+                let variable = variable.clone();
+                found.push((Origin::Environment { variable }, name.to_lowercase()));
+            }
+        }
+        found
+    }
+
     fn environment_value(&self, group: &str, name: &str) -> Option<RawValue> {
-        let variable = format!("OS_{}__{}", group.to_uppercase(), name.to_uppercase());
+        let variable = variable_of(group, name);
         let text = self.environment.get(&variable)?.clone();
         Some(RawValue {
             text,
             origin: Origin::Environment { variable },
         })
     }
+}
+
+/// The environment variable that sets an option.
+fn variable_of(group: &str, option: &str) -> String {
+    format!("OS_{}__{}", group.to_uppercase(), option.to_uppercase())
 }
 
 fn all_values(file: &IniFile, group: &str, option: &OptionSpec) -> Vec<RawValue> {

@@ -55,6 +55,8 @@ pub use typed::Limit;
 use layers::Layers;
 use provider::ResolvedOptions;
 
+use crate::near;
+
 /// All that the daemon is told.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -230,7 +232,7 @@ impl Groups {
             },
             policy: self.extract("oslo_policy")?,
             logging: self.extract("DEFAULT")?,
-            own: self.extract("heat_engine_rs")?,
+            own: self.extract(own::GROUP)?,
             files: layers.files().map(Path::to_owned).collect(),
             warnings: warnings(layers),
             options: self.options.clone(),
@@ -296,6 +298,12 @@ fn warnings(layers: &Layers) -> Vec<String> {
             }
         }
     }
+    let own = reference::group(own::GROUP).expect("the group is in the reference");
+    for (origin, name) in layers.unknown_names(own) {
+        let meant = near::question(&name, own.options().map(|option| option.name));
+        let meant = meant.map_or(String::new(), |question| format!(": {question}"));
+        warnings.push(format!("{origin}: [{}] has no option {name}{meant}", own.name));
+    }
     warnings
 }
 
@@ -317,6 +325,34 @@ mod tests {
             !settings.cache.constraint_validation.caching,
             "nothing is cached unless [cache] says so"
         );
+    }
+
+    /// Other groups are not ours alone: what this program does not know of them may be a Python engine's.
+    #[test]
+    fn an_unknown_option_of_our_own_group_is_told_with_the_one_that_is_meant() {
+        let file = std::env::temp_dir().join(format!("heat-engine-rs-unknown-{}.conf", std::process::id()));
+        let text = "[heat_engine_rs]\nrecovery_interval = 5\nmetrics_adress = 127.0.0.1:1\n[DEFAULT]\nmetrics_adress = x\n\
+                    [Heat_Engine_RS]\nfrobnicate = 1\n";
+        std::fs::write(&file, text).expect("temporary file");
+        let environment = ["HEALTH_ADRESS", "HEALTH_ADDRESS"];
+        let reading = Settings::read(&SettingsSources {
+            files: vec![ConfigSource::File(file.clone())],
+            environment: environment
+                .map(|name| (format!("OS_HEAT_ENGINE_RS__{name}"), String::new()))
+                .into(),
+            ..SettingsSources::default()
+        });
+        std::fs::remove_file(&file).expect("cleanup");
+        assert!(reading.problems.is_empty(), "{:?}", reading.problems);
+        let path = file.display();
+        let expected = [
+            format!("{path}:3: [heat_engine_rs] has no option metrics_adress: is \"metrics_address\" meant?"),
+            format!("{path}:7: [heat_engine_rs] has no option frobnicate"),
+            "environment variable OS_HEAT_ENGINE_RS__HEALTH_ADRESS: [heat_engine_rs] has no option health_adress: is \
+             \"health_address\" meant?"
+                .to_owned(),
+        ];
+        assert_eq!(reading.settings.warnings, expected);
     }
 
     /// Whatever is refused, an operator is told where it stands.

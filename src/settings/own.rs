@@ -9,6 +9,8 @@ use serde::Deserialize;
 use super::option::*;
 use super::typed;
 
+pub const GROUP: &str = "heat_engine_rs";
+
 pub const OPTIONS: &[OptionSpec] = &[
     integer("max_concurrent_checks", "128").min(1),
     integer("max_checks_in_flight", "4096").min(1),

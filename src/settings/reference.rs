@@ -89,7 +89,7 @@ pub const GROUPS: &[GroupSpec] = &[
         tables: &[database::OPTIONS],
     },
     GroupSpec {
-        name: "heat_engine_rs",
+        name: own::GROUP,
         tables: &[own::OPTIONS],
     },
     GroupSpec {
