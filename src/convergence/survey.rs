@@ -371,6 +371,16 @@ impl Outline {
 }
 
 impl Survey {
+    /// Names that more than one row has, as after an update with replacements.
+    pub fn names_of_several_rows(&self) -> HashSet<&str> {
+        let of_nodes = self.nodes.values().filter_map(|state| state.row.as_ref());
+        let mut first: HashMap<&str, i64> = HashMap::new();
+        let rows = of_nodes.chain(&self.other_rows);
+        rows.filter(|row| *first.entry(&row.name).or_insert(row.id) != row.id)
+            .map(|row| row.name.as_str())
+            .collect()
+    }
+
     fn add_other_rows<'r>(&mut self, rows: impl Iterator<Item = &'r Resource>, types: &Types) {
         let shown = self.nodes.values().filter_map(|state| Some(state.row.as_ref()?.id));
         let of_nodes = self.nodes.keys().filter_map(Node::resource_id);

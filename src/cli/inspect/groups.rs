@@ -112,8 +112,9 @@ fn numbered<T: Hash + Eq>(values: impl Iterator<Item = T>) -> Vec<usize> {
 }
 
 /// Names in a line: all of a few, or the first and the last of many.
-pub fn names(names: &[&str]) -> String {
-    match names {
+pub fn names<T: AsRef<str>>(names: &[T]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
         [] => String::new(),
         [one] => (*one).to_owned(),
         [.., last] if names.len() > 3 => {

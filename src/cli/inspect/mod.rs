@@ -5,6 +5,7 @@
 
 mod groups;
 mod json;
+mod labels;
 mod sketch;
 mod text;
 

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use super::groups::{Groups, names};
-use super::text::label;
+use super::groups::Groups;
+use super::labels::Labels;
 use crate::cli::screen::one_line;
 use crate::convergence::survey::{NodeState, Phase, Progress, Survey};
 
@@ -35,6 +35,7 @@ struct Drawn {
 impl Sketch {
     pub fn of(survey: &Survey, all: bool) -> Self {
         let groups = Groups::of(survey, all);
+        let labels = Labels::of(survey);
         let hidden = |group: &[&NodeState]| !all && group.iter().all(|state| is_after_thought(survey, state));
         let shown = groups.groups.iter().filter(|group| !hidden(&group.nodes)).count();
         let folds = !all && shown > MANY && survey.phase == Phase::UnderWay;
@@ -51,12 +52,12 @@ impl Sketch {
             }
             places.insert(index, boxes.len());
             boxes.push(Drawn {
-                lines: lines(first, &group.nodes),
+                lines: lines(&labels, first, &group.nodes),
                 progress: first.progress,
                 is_update: first.node.is_update,
             });
         }
-        boxes.extend(box_of_what_is_over(&over));
+        boxes.extend(box_of_what_is_over(&labels, &over));
         let mut edges = BTreeSet::new();
         for (index, group) in groups.groups.iter().enumerate() {
             let Some(to) = places.get(&index) else { continue };
@@ -135,9 +136,8 @@ impl Sketch {
     }
 }
 
-fn lines(first: &NodeState, group: &[&NodeState]) -> Vec<String> {
-    let labels: Vec<String> = group.iter().map(|state| label(state)).collect();
-    let mut lines = vec![names(&labels.iter().map(String::as_str).collect::<Vec<_>>())];
+fn lines(labels: &Labels<'_>, first: &NodeState, group: &[&NodeState]) -> Vec<String> {
+    let mut lines = vec![labels.of_group(group)];
     if let Some(row) = &first.row {
         lines.extend(row.resource_type.clone());
         lines.push(format!("{}: {}", first.progress.as_str(), row.state()));
@@ -154,9 +154,8 @@ fn is_over(survey: &Survey, state: &NodeState) -> bool {
     is_done(state) && after.all(is_done)
 }
 
-fn box_of_what_is_over(over: &[&NodeState]) -> Option<Drawn> {
-    let labels: Vec<String> = over.iter().map(|state| label(state)).collect();
-    let name = names(&labels.iter().map(String::as_str).collect::<Vec<_>>());
+fn box_of_what_is_over(labels: &Labels<'_>, over: &[&NodeState]) -> Option<Drawn> {
+    let name = labels.of_group(over);
     (!over.is_empty()).then(|| Drawn {
         lines: vec![one_line(&name), "done, and nobody waits for them".to_owned()],
         progress: Progress::Done,

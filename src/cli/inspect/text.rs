@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::groups::{FEW, Group, Groups, names};
+use super::labels::Labels;
 use crate::cli::screen::{Columns, Ink, Paint, age, cut, duration, one_line};
 use crate::convergence::survey::{Holder, NodeState, Phase, Progress, Prospect, RowState, Survey, Time};
 use crate::resource::state::Status;
@@ -30,6 +31,7 @@ pub fn render(survey: &Survey, paint: Paint, all: bool) -> String {
         paint,
         all,
         behind: behind(survey),
+        labels: Labels::of(survey),
     };
     let mut text = page.head();
     text.push_str(&page.summary());
@@ -47,6 +49,7 @@ struct Page<'s> {
     all: bool,
     /// How many nodes wait for a node, near or far.
     behind: HashMap<&'s Node, usize>,
+    labels: Labels<'s>,
 }
 
 impl Page<'_> {
@@ -155,7 +158,7 @@ impl Page<'_> {
         for state in states.iter().take(most) {
             let since = state.since.map(|since| age(since, self.survey.taken_at));
             columns.row([
-                (Ink::Strong, label(state)),
+                (Ink::Strong, self.labels.label(state)),
                 (Ink::Faint, row_text(state)),
                 (Ink::Plain, state_text(state)),
                 (Ink::Plain, since.unwrap_or_default()),
@@ -176,7 +179,7 @@ impl Page<'_> {
             remarks.push(self.holder(holder));
         }
         if state.progress == Progress::Telling {
-            remarks.push(format!("not told: {}", self.labels(&state.untold)));
+            remarks.push(format!("not told: {}", self.list(&state.untold)));
         }
         match self.behind.get(&state.node) {
             Some(0) | None => {}
@@ -220,9 +223,9 @@ impl Page<'_> {
                 continue;
             }
             columns.row([
-                (Ink::Strong, label_of_group(group)),
+                (Ink::Strong, self.labels.of_group(&group.nodes)),
                 (Ink::Plain, state_text(first)),
-                (Ink::Plain, format!("for {}", self.labels(&missing_of(group)))),
+                (Ink::Plain, format!("for {}", self.list(&missing_of(group)))),
             ]);
         }
         let mut text = columns.render(self.paint, "  ");
@@ -234,12 +237,12 @@ impl Page<'_> {
 
     /// Names only, a line for each type.
     fn in_lines(&self, states: &[&NodeState]) -> String {
-        let mut by_type: indexmap::IndexMap<(bool, String), Vec<&str>> = indexmap::IndexMap::new();
+        let mut by_type: indexmap::IndexMap<(bool, String), Vec<String>> = indexmap::IndexMap::new();
         for state in states {
             let row = state.row.as_ref();
             let resource_type = row.and_then(|row| row.resource_type.clone()).unwrap_or_default();
             let key = (state.node.is_update, resource_type);
-            by_type.entry(key).or_default().push(&state.name);
+            by_type.entry(key).or_default().push(self.labels.name(state));
         }
         let mut columns = Columns::default();
         for ((is_update, resource_type), of_type) in by_type {
@@ -303,8 +306,9 @@ impl Page<'_> {
         });
         for (state, why) in stuck.take(3) {
             let step = if state.node.is_update { "" } else { ":cleanup" };
-            let by_hand = format!("heat-engine-rs --once {}/{}{step}", survey.stack.name, state.name);
-            let advice = format!("{}: {why}; a sweep sees to it, or by hand: {by_hand}", label(state));
+            let by_hand = format!("heat-engine-rs --once {}{step}", self.labels.target(state));
+            let label = self.labels.label(state);
+            let advice = format!("{label}: {why}; a sweep sees to it, or by hand: {by_hand}");
             let _ = writeln!(text, "  {}", self.paint.faint(&one_line(&advice)));
         }
         text
@@ -322,22 +326,23 @@ impl Page<'_> {
     }
 
     fn prospect(&self, prospect: &Prospect) -> String {
-        let when = self.survey.nodes.get(&prospect.when).map(label).unwrap_or_default();
+        let when = self.survey.nodes.get(&prospect.when);
+        let when = when.map(|state| self.labels.label(state)).unwrap_or_default();
         let what = match (prospect.follow.is_empty(), prospect.completes_the_stack) {
             (_, true) => "the stack is complete".to_owned(),
-            (false, _) => format!("{} follow{}", self.labels(&prospect.follow), plural_s(&prospect.follow)),
+            (false, _) => format!("{} follow{}", self.list(&prospect.follow), plural_s(&prospect.follow)),
             (true, false) => "nobody yet; others are waited for, too".to_owned(),
         };
         format!("when {when} is done: {what}")
     }
 
-    fn labels(&self, nodes: &[Node]) -> String {
+    fn list(&self, nodes: &[Node]) -> String {
         let labels: Vec<String> = nodes
             .iter()
             .filter_map(|node| self.survey.nodes.get(node))
-            .map(label)
+            .map(|state| self.labels.label(state))
             .collect();
-        names(&labels.iter().map(String::as_str).collect::<Vec<_>>())
+        names(&labels)
     }
 }
 
@@ -353,18 +358,6 @@ fn ink(progress: Progress) -> Ink {
         Progress::Waiting | Progress::NotReached => Ink::Faint,
         Progress::Done => Ink::Good,
     }
-}
-
-pub fn label(state: &NodeState) -> String {
-    match state.node.is_update {
-        true => state.name.clone(),
-        false => format!("{} (clean-up)", state.name),
-    }
-}
-
-fn label_of_group(group: &Group<'_>) -> String {
-    let labels: Vec<String> = group.nodes.iter().map(|state| label(state)).collect();
-    names(&labels.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 fn missing_of(group: &Group<'_>) -> Vec<Node> {

@@ -399,24 +399,32 @@ fn choose<'s>(survey: &'s Survey, name: &NodeName) -> anyhow::Result<&'s NodeSta
             bail!(
                 "{} stands for several rows, each of which can be named by its number: {}",
                 name.resource,
-                rows_of(&candidates)
+                targets(&name.stack, &candidates)
             )
         }
         [first, ..] => Ok(first),
     }
 }
 
-fn rows_of(states: &[&NodeState]) -> String {
-    let rows: Vec<String> = states
+/// What is to be typed for each, with what it is at.
+fn targets(stack: &str, states: &[&NodeState]) -> String {
+    let targets: Vec<String> = states
         .iter()
-        .filter_map(|state| Some(format!("row {}, {}", state.row.as_ref()?.id, state.progress.as_str())))
+        .filter_map(|state| {
+            let row = state.row.as_ref()?.id;
+            let (step, progress) = (step(state), state.progress.as_str());
+            Some(format!("{stack}/{row}:{step} ({progress})"))
+        })
         .collect();
-    rows.join("; ")
+    targets.join(", ")
 }
 
 fn label(state: &NodeState) -> String {
-    let step = if state.node.is_update { "update" } else { "cleanup" };
-    format!("{}:{step}", state.name)
+    format!("{}:{}", state.name, step(state))
+}
+
+fn step(state: &NodeState) -> &'static str {
+    if state.node.is_update { "update" } else { "cleanup" }
 }
 
 fn waited_for(survey: &Survey, state: &NodeState) -> String {

@@ -220,3 +220,59 @@ async fn a_failed_stack_shows_what_failed() {
     );
     site.close().await;
 }
+
+/// After an update that replaced a resource, two rows have its name; each is shown with what names it alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_one_name_are_told_apart() {
+    let site = Site::passive("twins").await;
+    let engine = site.engine().await;
+    let resources = |value: &str| {
+        let new = json!({"update_replace_value": value, "action_wait_secs": {"create": 4}});
+        template(json!({"a": test(new), "b": test_after(json!({}), &["a"])}))
+    };
+    let stack = site.create("twins", resources("1")).await;
+    site.until_settled(&stack, "CREATE_COMPLETE").await;
+    let text = site.by_hand(&["inspect", "twins"]).ended_with(0).out;
+    assert!(!text.contains("twins/"), "one row, one name: {text}");
+    let old = site.resource(&stack, "a").await.id;
+    site.update(&stack, resources("2")).await;
+    let new = loop {
+        let rows = site.resources(&stack).await;
+        let replacement = rows.iter().find(|row| row.name == "a" && row.id != old);
+        match replacement.filter(|row| row.engine_id.is_some()) {
+            Some(row) => break row.id,
+            None => tokio::time::sleep(std::time::Duration::from_millis(50)).await,
+        }
+    };
+    site.kill(engine).await;
+    let text = site.by_hand(&["inspect", "twins"]).ended_with(0).out;
+    let by_hand = format!("or by hand: heat-engine-rs --once twins/{new}");
+    assert!(text.contains(&format!("a [twins/{new}]  row {new}")), "{text}");
+    assert!(text.contains(&format!("a [twins/{old}] (clean-up)")), "{text}");
+    assert!(text.lines().any(|line| line.ends_with(&by_hand)), "{text}");
+    assert!(!text.contains("b ["), "{text}");
+    let picture = site.by_hand(&["inspect", "twins", "--all", "--format", "dot"]);
+    let picture = picture.ended_with(0).out;
+    assert!(picture.contains(&format!("a [twins/{old}] (clean-up)")), "{picture}");
+    // What is shown can be typed.
+    site.once(&format!("twins/{new}"), &["--dry-run"]).ended_with(0);
+    // The next update finds both rows, and cleans both up.
+    let _engine = site.engine().await;
+    site.update(&stack, resources("3")).await;
+    let two = |survey: &Value| {
+        let nodes = survey["nodes"].as_array().expect("nodes");
+        let clean_up =
+            |node: &&Value| node["resource"] == "a" && node["node"].as_str().is_some_and(|it| it.ends_with(":cleanup"));
+        nodes.iter().filter(clean_up).count() == 2
+    };
+    crate::convergence::site::eventually("both are to be cleaned up", || async { two(&site.survey(&stack)) }).await;
+    let run = site.once("twins/a:cleanup", &["--dry-run"]).ended_with(2);
+    for row in [old, new] {
+        assert!(run.err.contains(&format!("twins/{row}:cleanup (")), "{}", run.err);
+    }
+    println!(
+        "DEBUG {text}\n{picture}\n{:?}",
+        site.once("twins/a:cleanup", &["--dry-run"])
+    );
+    site.close().await;
+}
