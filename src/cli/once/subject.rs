@@ -332,6 +332,13 @@ async fn stack_of_sync_point(services: &Services, request: &CheckRequest) -> any
 async fn of_node(engine: &Convergence, name: &NodeName) -> anyhow::Result<Found> {
     let stack = find_stack(&engine.services.store, &name.stack).await?;
     let survey = engine.survey(stack.clone()).await?;
+    if let Some(step) = odd_step(&survey, name) {
+        bail!(
+            "stack {} has no resource {}, and :{step} is no kind of node (:update, :cleanup)",
+            stack.name,
+            name.resource
+        );
+    }
     match survey.phase {
         Phase::UnderWay => {}
         Phase::Ended => bail!(
@@ -368,6 +375,16 @@ async fn of_node(engine: &Convergence, name: &NodeName) -> anyhow::Result<Found>
         context: None,
         remarks,
     })
+}
+
+/// What stands where `update` or `cleanup` might. A resource's name can hold a colon, so only one that there is not is taken
+/// apart.
+fn odd_step<'n>(survey: &Survey, name: &'n NodeName) -> Option<&'n str> {
+    let (_, step) = name.resource.rsplit_once(':')?;
+    let mut names = survey.nodes.values().map(|state| &state.name);
+    let mut others = survey.other_rows.iter().map(|row| &row.name);
+    let is_name = names.any(|known| *known == name.resource) || others.any(|known| *known == name.resource);
+    (!is_name).then_some(step)
 }
 
 /// Of the nodes of that name the one that is meant: as said, or the first that is not done.

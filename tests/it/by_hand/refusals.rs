@@ -58,7 +58,8 @@ async fn what_cannot_be_run_says_why() {
     let slowly = json!({"value": "1", "action_wait_secs": {"create": 4}});
     let resources = json!({"a": test(slowly), "b": test_after(json!({}), &["a"])});
     let stack = site.create("refused", template(resources)).await;
-    let twins = [site.create("other", template(json!({}))).await];
+    let twins = [site.create("other", template(json!({"p:q": test(json!({}))}))).await];
+    site.until_settled(&twins[0], "CREATE_COMPLETE").await;
     site.until_resource(&stack, "a", "CREATE_IN_PROGRESS").await;
     let refused = |target: &str| {
         let run = site.once(target, &[]).ended_with(2);
@@ -78,6 +79,18 @@ async fn what_cannot_be_run_says_why() {
         (
             "other/a",
             "nothing is in progress: stack other is CREATE_COMPLETE, so there is no message for a",
+        ),
+        (
+            "other/p:q",
+            "nothing is in progress: stack other is CREATE_COMPLETE, so there is no message for p:q",
+        ),
+        (
+            "other/p:q:create",
+            "stack other has no resource p:q:create, and :create is no kind of node (:update, :cleanup)",
+        ),
+        (
+            "refused/a:foo",
+            "stack refused has no resource a:foo, and :foo is no kind of node (:update, :cleanup)",
         ),
     ];
     for (target, message) in expected {
