@@ -5,6 +5,7 @@ mod checked;
 mod constraints;
 mod document;
 mod environments;
+mod expressions;
 mod facade;
 mod files;
 mod functions;
