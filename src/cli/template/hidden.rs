@@ -17,9 +17,20 @@ pub fn values(template: &Template) -> Secrets {
         let defaults = ["default", "Default"].map(|key| definition.get(key));
         for value in given.into_iter().chain(defaults).flatten() {
             secrets.add_leaves(value);
+            // Lists and JSON may be given as text.
+            for part in value.as_str().into_iter().flat_map(parts) {
+                secrets.add_leaves(&part);
+            }
         }
     }
     secrets
+}
+
+fn parts(text: &str) -> Vec<Value> {
+    match serde_json::from_str(text) {
+        Ok(value) => vec![value],
+        Err(_) => text.split(',').map(|item| Value::from(item.trim())).collect(),
+    }
 }
 
 fn is_hidden(definition: &Value) -> bool {
