@@ -4,10 +4,8 @@ pub use crate::near::{nearest, question};
 
 /// Whether a name that is missing is one that is given, but misspelt.
 pub fn is_misspelt<'a>(missing: &str, given: impl IntoIterator<Item = &'a str>, known: &[&str]) -> bool {
-    let unknown = given.into_iter().filter(|name| !known.contains(name));
-    unknown
-        .into_iter()
-        .any(|name| nearest(name, known.iter().copied()) == Some(missing))
+    let mut unknown = given.into_iter().filter(|name| !known.contains(name));
+    unknown.any(|name| nearest(name, known.iter().copied()) == Some(missing))
 }
 
 #[cfg(test)]
